@@ -1,6 +1,6 @@
 // Arranging: tidy up, align, guides, the context menu, the map, folded panels, fading, and one search.
 import { expect, test, type Page } from '@playwright/test';
-import { api, centre, drag, login, newDesign, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
+import { api, drag, login, newDesign, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
 
 const server = (name: string, net: string) =>
   `  ${name}: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: debian-12, networks: [{network: {get_resource: ${net}}}]}}\n`;

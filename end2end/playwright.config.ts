@@ -1,12 +1,13 @@
-// A real browser with a real server and a lab cloud. `cargo xtask test e2e` starts both and passes their addresses:
-// STACKLOOM_URL and STACKLOOM_LAB. To work on one test, start both with `cargo xtask run` and then
+// A real browser with a real server and a lab cloud. `cargo xtask test e2e` starts two of each and passes their
+// addresses: STACKLOOM_URL and STACKLOOM_LAB. To work on one test, start both with `cargo xtask run` and then
 //   STACKLOOM_URL=http://127.0.0.1:8080 STACKLOOM_LAB=http://127.0.0.1:9500 npx playwright test login
 import { defineConfig } from '@playwright/test';
+import { SERVER, WORKERS } from './support/addresses.ts';
 
 export default defineConfig({
   testDir: '.',
-  // All tests share one project of one lab, so concurrent tests would see each other's resources.
-  workers: 1,
+  // Tests on the same lab share a project and would see each other's resources, so each worker has its own.
+  workers: WORKERS,
   fullyParallel: false,
   forbidOnly: !!process.env.CI,
   // `cargo xtask test --full` sets it: the long tests run too.
@@ -18,7 +19,7 @@ export default defineConfig({
   outputDir: 'test-results/traces',
   reporter: [['list']],
   use: {
-    baseURL: process.env.STACKLOOM_URL ?? 'http://127.0.0.1:8080',
+    baseURL: SERVER,
     viewport: { width: 1440, height: 900 },
     actionTimeout: 30_000,
     screenshot: 'only-on-failure',

@@ -45,7 +45,7 @@ async function retype(page: Page, from: string, to: string): Promise<void> {
 }
 
 /** The page is deaf to changes of others until it saves. */
-const deaf = (page: Page): Promise<void> => page.route('**/api/v1/designs/*?newer_than=*', (route) => route.abort());
+const deaf = (page: Page): Promise<unknown> => page.route('**/api/v1/designs/*?newer_than=*', (route) => route.abort());
 
 test('a version is compared on the canvas and in text, labelled, and restored', async ({ page }) => {
   await login(page);

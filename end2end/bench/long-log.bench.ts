@@ -12,7 +12,7 @@ declare global {
     /** The program's memory. */
     memory?: WebAssembly.Memory;
     /** Durations of frames in ms. */
-    frames: number[];
+    frameTimes: number[];
   }
 }
 
@@ -27,10 +27,10 @@ test('a million lines', async ({ page }) => {
       window.memory = (found.instance.exports['memory'] as WebAssembly.Memory | undefined) ?? window.memory;
       return found;
     };
-    window.frames = [];
+    window.frameTimes = [];
     let last = performance.now();
     const tick = (now: number) => {
-      window.frames.push(now - last);
+      window.frameTimes.push(now - last);
       last = now;
       requestAnimationFrame(tick);
     };
@@ -53,11 +53,11 @@ test('a million lines', async ({ page }) => {
   note('a million lines: jump to the end', await page.evaluate(jump), 'ms');
 
   await log.hover();
-  await page.evaluate(() => void window.frames.splice(0));
+  await page.evaluate(() => void window.frameTimes.splice(0));
   for (let turn = 0; turn < 200; turn += 1) {
     await page.mouse.wheel(0, -600);
   }
-  const frames = await page.evaluate(() => window.frames.toSorted((a, b) => a - b));
+  const frames = await page.evaluate(() => window.frameTimes.toSorted((a, b) => a - b));
   note('a million lines: a frame while scrolling, p95', frames[Math.floor(frames.length * 0.95)]!, 'ms');
   note('a million lines: memory after scrolling', await memory(page), 'MiB');
 

@@ -1,7 +1,6 @@
 // Direct requests to the lab cloud, to check its state independently of the pages.
 import { expect, type APIRequestContext } from '@playwright/test';
-
-const lab = process.env.STACKLOOM_LAB ?? 'http://127.0.0.1:9500';
+import { LAB as lab } from './addresses.ts';
 
 /** Resources by project, as the lab lists them. */
 export type Things = Record<string, string[]>;

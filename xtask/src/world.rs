@@ -1,4 +1,4 @@
-//! A lab cloud and a server for browser tests and benchmarks.
+//! Lab clouds and servers for browser tests and benchmarks.
 //!
 //! Name, ports, addresses and folders differ from those of `cargo xtask run`, so both can run at once. All state is
 //! removed before and after; logs stay in `target/e2e`.
@@ -15,45 +15,111 @@ use crate::server::Server;
 use crate::shell::cmd;
 use crate::{clouds, http, paths};
 
-const LAB: &str = "127.0.0.1:9600";
+/// Name, address and external network of each lab. Tests that run at the same time have a lab of their own.
+const LABS: [(&str, &str, &str); 2] = [
+    ("e2e", "127.0.0.1:9600", "172.31.0.0/24"),
+    ("e2e-2", "127.0.0.1:9601", "172.31.1.0/24"),
+];
 
 /// An unreachable cloud, to test the error message. Port 9 is the discard service, which is normally not in use.
 const NOWHERE: &str = "clouds:\n  nowhere:\n    auth:\n      auth_url: http://127.0.0.1:9/identity/v3\n    region_name: nowhere\n";
 
-/// A running lab and server.
+/// Running labs, each with a server.
 pub struct TestEnvironment {
-    lab: Lab,
+    places: Vec<Place>,
     lab_program: PathBuf,
+}
+
+/// A running lab and server.
+struct Place {
+    lab: Lab,
     server_address: String,
     /// The server is last, so that it is stopped first.
     running: Vec<Child>,
 }
 
 impl TestEnvironment {
-    /// Starts both without earlier state, with the items of `catalog`.
+    /// Starts one lab and server without earlier state, with the items of `catalog`.
     pub fn start(programs: &Programs, catalog: &Path) -> Result<TestEnvironment> {
+        TestEnvironment::start_several(1, programs, catalog)
+    }
+
+    /// Starts labs and servers without earlier state: one for each concurrent test, at most two.
+    pub fn start_several(
+        count: usize,
+        programs: &Programs,
+        catalog: &Path,
+    ) -> Result<TestEnvironment> {
         // Checked before the reset: another test run can be using the lab.
-        if http::is_taken(LAB) {
-            bail!("{LAB} is taken; another `cargo xtask test` or `bench` is still there");
+        for (_, listen, _) in LABS {
+            if http::is_taken(listen) {
+                bail!("{listen} is taken; another `cargo xtask test` or `bench` is still there");
+            }
         }
         install_playwright()?;
         let dir = dir();
-        let lab = Lab {
-            name: "e2e",
-            listen: LAB.into(),
-            public_cidr: "172.31.0.0/24",
-            state: dir.join("lab"),
-        };
-        lab.reset(&programs.lab)?;
+        let labs = LABS
+            .iter()
+            .take(count)
+            .map(|(name, listen, public_cidr)| Lab {
+                name,
+                listen: (*listen).into(),
+                public_cidr,
+                state: dir.join(name).join("lab"),
+            });
+        let labs: Vec<Lab> = labs.collect();
+        for lab in &labs {
+            lab.reset(&programs.lab)?;
+        }
         if dir.is_dir() {
             std::fs::remove_dir_all(&dir)
                 .with_context(|| format!("cannot empty {}", dir.display()))?;
         }
-        std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        let places = labs.into_iter().map(|lab| {
+            let dir = dir.join(lab.name);
+            Place::start(lab, &dir, programs, catalog)
+        });
+        Ok(TestEnvironment {
+            places: places.collect::<Result<_>>()?,
+            lab_program: programs.lab.clone(),
+        })
+    }
+
+    /// A Playwright command with the addresses of all: a worker for each lab and server.
+    pub fn playwright(&self, args: &[&str]) -> Command {
+        let all = |address: fn(&Place) -> &str| {
+            let all = self.places.iter();
+            let all: Vec<String> = all
+                .map(|place| format!("http://{}", address(place)))
+                .collect();
+            all.join(" ")
+        };
+        let mut command = cmd("npx", ["playwright", "test"]);
+        command
+            .args(args)
+            .current_dir(end2end())
+            .env("STACKLOOM_URL", all(|place| &place.server_address))
+            .env("STACKLOOM_LAB", all(|place| &place.lab.listen));
+        command
+    }
+
+    /// Stops all and removes their objects.
+    pub fn stop(self) -> Result<()> {
+        for mut place in self.places {
+            place.stop();
+            place.lab.reset(&self.lab_program)?;
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    fn start(lab: Lab, dir: &Path, programs: &Programs, catalog: &Path) -> Result<Place> {
+        std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
         let more = dir.join("more.yaml");
         std::fs::write(&more, NOWHERE)?;
         let clouds_file = dir.join("clouds.yaml");
-        std::fs::write(&clouds_file, clouds::text(Some(LAB), Some(&more))?)?;
+        std::fs::write(&clouds_file, clouds::text(Some(&lab.listen), Some(&more))?)?;
 
         let mut running = vec![lab.start(&programs.lab, Some(&dir.join("lab.log")))?];
         let address = format!("127.0.0.1:{}", http::free_port()?);
@@ -68,39 +134,23 @@ impl TestEnvironment {
             settings: Vec::new(),
         };
         running.push(server.start(&programs.server)?);
-        Ok(TestEnvironment {
+        Ok(Place {
             lab,
-            lab_program: programs.lab.clone(),
             server_address: server.address,
             running,
         })
     }
 
-    /// A Playwright command with the addresses of both.
-    pub fn playwright(&self, args: &[&str]) -> Command {
-        let mut command = cmd("npx", ["playwright", "test"]);
-        command
-            .args(args)
-            .current_dir(end2end())
-            .env("STACKLOOM_URL", format!("http://{}", self.server_address))
-            .env("STACKLOOM_LAB", format!("http://{LAB}"));
-        command
-    }
-
-    /// Stops both and removes their objects.
-    pub fn stop(mut self) -> Result<()> {
+    fn stop(&mut self) {
         while let Some(child) = self.running.pop() {
             drop(child);
         }
-        self.lab.reset(&self.lab_program)
     }
 }
 
-impl Drop for TestEnvironment {
+impl Drop for Place {
     fn drop(&mut self) {
-        while let Some(child) = self.running.pop() {
-            drop(child);
-        }
+        self.stop();
     }
 }
 

@@ -1,4 +1,4 @@
-//! The browser tests, with a separate lab cloud and server.
+//! The browser tests: two at a time, each with a lab cloud and a server of its own.
 
 use std::sync::atomic::AtomicBool;
 
@@ -8,7 +8,7 @@ use super::counted::{self, Counts};
 use crate::world::{self, TestEnvironment};
 use crate::{build, docker, paths, progress, shell};
 
-/// Builds, starts lab and server, runs Playwright, and stops both.
+/// Builds, starts labs and servers, runs Playwright, and stops them.
 pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
     progress::run_concurrently(vec![
         docker::images(),
@@ -16,7 +16,7 @@ pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
         build::tested_programs(),
     ])?;
     let programs = build::Programs::of(build::Profile::Dev);
-    let world = TestEnvironment::start(&programs, &paths::root().join("catalog"))?;
+    let world = TestEnvironment::start_several(2, &programs, &paths::root().join("catalog"))?;
     let mut playwright = world.playwright(&[]);
     if let Some(grep) = &options.grep {
         playwright.args(["--grep", grep]);
@@ -28,7 +28,7 @@ pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
     let stopped = world.stop();
     let counts = result.with_context(|| {
         format!(
-            "the logs of lab and server are in {}",
+            "the logs of labs and servers are below {}",
             world::dir().display()
         )
     })?;

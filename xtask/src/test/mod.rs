@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
 
 use crate::children;
@@ -121,22 +121,25 @@ impl Stage {
             Stage::Circles => circles::run().map(|()| Counts::default()),
             Stage::Build => build_all(options),
             Stage::Unit => {
-                let results = [ALL, OWN].map(|tests| {
-                    let mut test = build::lint(cargo(tests));
-                    test.arg("--no-fail-fast");
-                    if options.full {
-                        test.args(["--", "--include-ignored"]);
-                    }
-                    counted::run(test, stop)
-                });
-                let sample = if options.full {
-                    Ok(Counts::default())
-                } else {
-                    let mut test = build::lint(cargo(ALL));
-                    test.arg("--no-fail-fast").args(SAMPLE);
+                let tests = |selection, more: &[&str]| {
+                    let mut test = build::lint(cargo(selection));
+                    test.arg("--no-fail-fast").args(more);
                     counted::run(test, stop)
                 };
-                let [all, own] = results;
+                if options.full {
+                    let every = &["--", "--include-ignored"];
+                    let results = [ALL, OWN].map(|selection| tests(selection, every));
+                    let [all, own] = results;
+                    return Ok(all?.plus(own?));
+                }
+                // The sample mostly waits for servers and packages.
+                let (sample, others) = std::thread::scope(|scope| {
+                    let sample = scope.spawn(|| tests(ALL, SAMPLE));
+                    let others = [ALL, OWN].map(|selection| tests(selection, &[]));
+                    (sample.join(), others)
+                });
+                let sample = sample.map_err(|_| anyhow!("the sample's thread panicked"))?;
+                let [all, own] = others;
                 Ok(all?.plus(own?).plus(sample?))
             }
             Stage::Corpus => match std::env::var_os("STACKLOOM_CORPUS").filter(|_| options.full) {
