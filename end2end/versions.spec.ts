@@ -45,7 +45,7 @@ async function retype(page: Page, from: string, to: string): Promise<void> {
 }
 
 /** The page is deaf to changes of others until it saves. */
-const deaf = (page: Page): Promise<unknown> => page.route('**/api/v1/designs/*?newer_than=*', (route) => route.abort());
+const deaf = (page: Page): Promise<unknown> => page.route('**/api/v1/designs/*/viewers', (route) => route.abort());
 
 test('a version is compared on the canvas and in text, labelled, and restored', async ({ page }) => {
   await login(page);
@@ -103,6 +103,28 @@ test('changes in two windows to different parts are merged, and both show them',
   await expectCode(page, both);
   // The other window has nothing unsaved, and follows.
   await expectCode(other, both);
+});
+
+test('people see who else has a design open, and what they have selected', async ({ page, context }) => {
+  await login(page);
+  const id = await design(page, 'together');
+  const here = page.getByRole('group', { name: 'Also here' });
+  await expect(here).toHaveCount(0);
+  const other = await context.newPage();
+  await openDesign(other, id);
+  await canvasReady(other);
+  await node(other, 'web').click();
+
+  await expect(here.getByRole('button', { name: 'demo (you, on another page) has selected web' })).toBeVisible();
+  await expect(node(page, 'web')).toHaveAttribute('data-others', 'demo');
+  await expect(node(page, 'front')).not.toHaveAttribute('data-others');
+  await shoot(page, 'together');
+  await here.getByRole('button').click();
+  await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
+
+  await other.close();
+  await expect(here).toHaveCount(0);
+  await expect(node(page, 'web')).not.toHaveAttribute('data-others');
 });
 
 test('what both changed is shown side by side, and nothing is saved before the choice', async ({ page }) => {

@@ -31,7 +31,13 @@ use tower_http::request_id::RequestId;
 use crate::{client::ClientAddress, problem::ProblemCode, services::Services};
 
 /// Paths below `/api/v1` that only look, whatever their method is.
-const ONLY_LOOK: [&str; 4] = ["/validate", "/plan", "/export", "/import"];
+const ONLY_LOOK: [&str; 5] = [
+    "/validate",
+    "/plan",
+    "/export",
+    "/import",
+    "/designs/{id}/viewers",
+];
 
 /// Maximum number of events that are kept of one project.
 pub const EVENTS_MAX: u32 = 100_000;

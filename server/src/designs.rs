@@ -8,13 +8,15 @@
 //! a conflict that changes nothing.
 
 use api::{
-    Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionSummary, TemplateFiles,
+    Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionSummary, DesignViewer,
+    DesignWatch, TemplateFiles, ViewerRequest,
 };
 use engine::{Engine, Page, Tenant};
 use hot::document::Document;
-use store::{DesignContent, Outcome, Store, VersionLimits};
+use store::{DesignContent, Outcome, Store, VersionLimits, ViewerRow};
 
 use crate::{
+    auth::Caller,
     codes,
     problem::{Error, Result},
 };
@@ -40,6 +42,20 @@ const LIMITS: VersionLimits = VersionLimits {
 const NAME_CHARS_MAX: usize = 200;
 
 const LABEL_CHARS_MAX: usize = 100;
+
+/// Seconds after which a page that does not renew its entry is no viewer of a design.
+const VIEWER_SECONDS: i64 = 20;
+
+/// Age in seconds from which an unchanged entry is renewed. Pages ask every five seconds.
+const VIEWER_RENEWAL_SECONDS: i64 = 8;
+
+/// Maximum number of pages on which a design is open, and known to be.
+const VIEWERS_MAX: u32 = 50;
+
+const PAGE_CHARS_MAX: usize = 64;
+
+/// Maximum number of resources that a viewer has selected.
+const SELECTED_MAX: usize = 20;
 
 /// The design store.
 #[derive(Clone)]
@@ -90,8 +106,64 @@ impl Designs {
         found.ok_or_else(|| Error::not_found("design", id))
     }
 
+    /// Notes that a user has a design open. Returns the number of its newest version, and who else has it open.
+    ///
+    /// # Errors
+    /// `invalid-request` if the page's id is not one, or if it names too many resources.
+    pub async fn watch(
+        &self,
+        caller: &Caller,
+        id: &str,
+        request: ViewerRequest,
+    ) -> Result<DesignWatch> {
+        let (tenant, user_id) = (caller.tenant(), &caller.actor.session.user().id);
+        let ViewerRequest { page, selected } = request;
+        if !is_line(&page, PAGE_CHARS_MAX) {
+            let text = format!("A page's id has 1 to {PAGE_CHARS_MAX} characters on one line.");
+            return Err(Error::new(codes::INVALID_REQUEST, text).path("page"));
+        }
+        if selected.len() > SELECTED_MAX || !selected.iter().all(|name| is_line(name, 255)) {
+            let text =
+                format!("At most {SELECTED_MAX} names, of 1 to 255 characters on one line each.");
+            return Err(Error::new(codes::INVALID_REQUEST, text).path("selected"));
+        }
+        let version = self.newest(tenant, id).await?;
+        let now = jiff::Timestamp::now().as_second();
+        let since = now - VIEWER_SECONDS;
+        let open = self.store.design_viewer_list(tenant, id, since).await?;
+        let own = open.iter().find(|one| one.page == page);
+        let is_stored = own.is_some_and(|own| {
+            own.user_id == *user_id
+                && own.selected == selected
+                && own.seen > now - VIEWER_RENEWAL_SECONDS
+        });
+        if !is_stored {
+            let viewer = ViewerRow {
+                page: page.clone(),
+                user_id: user_id.clone(),
+                name: caller.me.user.clone(),
+                selected,
+                seen: now,
+            };
+            let put = self
+                .store
+                .design_viewer_put(tenant, id, &viewer, since, VIEWERS_MAX);
+            put.await?;
+        }
+        let others = open.into_iter().filter(|one| one.page != page);
+        let others = others.map(|one| DesignViewer {
+            is_caller: one.user_id == *user_id,
+            user: one.name,
+            selected: one.selected,
+        });
+        Ok(DesignWatch {
+            version,
+            others: others.collect(),
+        })
+    }
+
     /// Number of the newest version.
-    pub async fn newest(&self, tenant: &Tenant, id: &str) -> Result<u32> {
+    async fn newest(&self, tenant: &Tenant, id: &str) -> Result<u32> {
         let found = self.store.design_newest(tenant, id).await?;
         found.ok_or_else(|| Error::not_found("design", id))
     }

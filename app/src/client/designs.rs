@@ -2,8 +2,8 @@
 
 use api::{
     Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
-    ExportFormat, Exported, ImportRequest, Imported, Plan, PlanRequest, ValidateRequest,
-    ValidateResponse,
+    DesignWatch, ExportFormat, Exported, ImportRequest, Imported, Plan, PlanRequest,
+    ValidateRequest, ValidateResponse, ViewerRequest,
 };
 
 use super::transport::{Answer, Page, call, done, get, get_all, send, unreadable, written};
@@ -37,14 +37,16 @@ pub async fn design_delete(id: &str) -> Answer<()> {
     done("DELETE", &format!("/designs/{}", browser::encode(id))).await
 }
 
-/// `GET /designs/{id}?newer_than=`: the design, if it has a newer version. Like a poll, it never leads to the login.
-pub async fn design_newer(id: &str, version: u32) -> Answer<Option<Design>> {
-    let path = format!("/designs/{}?newer_than={version}", browser::encode(id));
-    let text = call("GET", &path, None, Page::Stays).await?;
-    if text.is_empty() {
-        return Ok(None);
-    }
-    serde_json::from_str(&text).map_err(|error| unreadable(&path, &error.to_string()))
+/// `GET /designs/{id}`, in the background: it never leads to the login.
+pub async fn design_newest(id: &str) -> Answer<Design> {
+    let path = format!("/designs/{}", browser::encode(id));
+    send("GET", &path, None::<&()>).await
+}
+
+/// `POST /designs/{id}/viewers`, in the background: it never leads to the login.
+pub async fn design_watch(id: &str, request: &ViewerRequest) -> Answer<DesignWatch> {
+    let path = format!("/designs/{}/viewers", browser::encode(id));
+    send("POST", &path, Some(request)).await
 }
 
 /// `GET /designs/{id}/versions`.

@@ -109,6 +109,7 @@ pub fn Board(
         related: Signal::stored(None),
         aim: Signal::stored(Aim::default()),
         eligible: Signal::stored(None),
+        others: Signal::stored(HashMap::new()),
         types: types.into(),
         editable: false,
     };

@@ -5,6 +5,7 @@ use leptos::{ev, prelude::*};
 use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::{
+    others::Others,
     save_state::SaveState,
     store::{Drawer, Workspace},
 };
@@ -73,6 +74,7 @@ pub fn HeaderActions(
     let deploy = to_plan(&[Some("deploy"), against.as_deref()]);
     let (plan_there, deploy_there) = (plan.clone(), deploy.clone());
     view! {
+        <Others workspace />
         <button
             type="button" class="button meta design-version" data-look="ghost" data-size="small" title="Versions"
             on:click=move |_| workspace.drawer.update(|now| *now = if *now == Drawer::History { Drawer::Closed } else { Drawer::History })

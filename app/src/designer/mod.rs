@@ -27,6 +27,7 @@ mod menu;
 mod merge;
 mod minimap;
 mod nodes;
+mod others;
 mod overlay;
 mod painted;
 mod palette;
@@ -107,7 +108,7 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
     });
     workspace.saving.restore_draft(workspace, &design.layout);
     workspace.restore_history();
-    workspace.saving.follow(workspace);
+    others::follow(workspace);
     let has_loaded_cloud = load_cloud(workspace);
     keep_on_leaving(workspace);
     show_asked(workspace, has_loaded_cloud);

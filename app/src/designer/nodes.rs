@@ -102,6 +102,7 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
     let state = stage.state(&name);
     let tally = stage.tally(&name);
     let faded = stage.faded(&name);
+    let others = stage.others(&name);
     let aim = {
         let name = name.clone();
         Memo::new(move |_| {
@@ -138,6 +139,9 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
             let (_, word) = look_of(&state.get());
             if !word.is_empty() {
                 words.push_str(&format!(", {word}"));
+            }
+            if let Some(users) = others.get() {
+                words.push_str(&format!(", selected by {users}"));
             }
             words
         }
@@ -177,6 +181,7 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
             }
             data-ghost=ghost.is_some().then_some("true")
             data-aim=move || aim.get()
+            data-others=move || others.get().map(|users| users.to_string())
             data-faded=move || faded.get().then_some("true")
             data-dim=move || dim.get().then_some("true")
             data-off=move || off.with(Option::is_some).then_some("true")

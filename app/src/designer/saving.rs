@@ -3,7 +3,8 @@
 //! Every change is first stored as a draft in the browser. After a short pause it is stored on the server, together
 //! with the version that it is based on. A draft is removed only when its content is on the server. While the server is
 //! unreachable, the save is retried. If another client has saved in the meantime, both changes are merged; the user
-//! decides what both changed (see [`super::merge`]). A page without unsaved changes follows those of others.
+//! decides what both changed (see [`super::merge`]). A page without unsaved changes follows those of others
+//! ([`super::others`]).
 //!
 //! A draft is written when the browser is idle, shortly after the first change that it does not contain, so keystrokes
 //! are not delayed. All unsaved changes are written at once when the page is hidden, left or closed
@@ -39,8 +40,6 @@ use crate::{
 const PAUSE_MS: i32 = 600;
 /// Pause between two attempts while the server is unreachable, in milliseconds.
 const RETRY_MS: i32 = 3_000;
-/// Pause between two looks for changes of other clients, in milliseconds.
-const FOLLOW_MS: i32 = 5_000;
 /// Maximum delay between a change and its draft, in milliseconds, even if the browser is busy.
 const DRAFT_MS: u32 = 300;
 
@@ -364,47 +363,9 @@ impl Saving {
         );
     }
 
-    fn remember(self, stored: &Design) {
+    pub(super) fn remember(self, stored: &Design) {
         let (name, author) = (stored.name.clone(), stored.author.clone());
         self.stored.try_set_value((name, author));
-    }
-
-    /// Takes over changes of other clients as long as the page has none of its own.
-    pub fn follow(self, workspace: Workspace) {
-        browser::after_ms(FOLLOW_MS, move || {
-            leptos::task::spawn_local(async move {
-                let (Some(id), Some(version)) =
-                    (self.id.try_get_value(), self.version.try_get_untracked())
-                else {
-                    return;
-                };
-                if browser::is_visible()
-                    && !self.is_dirty()
-                    && let Ok(Some(theirs)) = client::design_newer(&id, version).await
-                    && !self.is_dirty()
-                    && self.version.try_get_untracked() == Some(version)
-                {
-                    let is_other = self
-                        .stored
-                        .try_with_value(|(_, author)| *author != theirs.author);
-                    self.version.try_set(theirs.version);
-                    self.name.try_set(theirs.name.clone());
-                    self.remember(&theirs);
-                    workspace.show_stored(
-                        &theirs.template,
-                        &theirs.layout,
-                        theirs.beside.bundle(),
-                        &format!("Changes of {}", theirs.author),
-                    );
-                    // Somebody who works on sends a version every few seconds.
-                    if is_other == Some(true) {
-                        let author = &theirs.author;
-                        workspace.show_toast(&format!("{author} works on this design too."));
-                    }
-                }
-                self.follow(workspace);
-            });
-        });
     }
 }
 

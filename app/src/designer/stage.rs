@@ -61,6 +61,8 @@ pub struct Stage {
     pub aim: Signal<Aim>,
     /// Possible end nodes of a line during its drag.
     pub eligible: Signal<Option<Arc<HashSet<String>>>>,
+    /// Other users who have selected a resource, by its name.
+    pub others: Signal<HashMap<String, Arc<str>>>,
     /// The resource types, for the icons of catalogue items.
     pub types: Signal<Arc<Registry>>,
     /// True if nodes can be dragged and connected.
@@ -81,6 +83,12 @@ impl Stage {
             self.related
                 .with(|related| related.as_ref().is_some_and(|all| !all.contains(&name)))
         })
+    }
+
+    /// Other users who have selected a resource.
+    pub fn others(self, name: &str) -> Memo<Option<Arc<str>>> {
+        let name = name.to_owned();
+        Memo::new(move |_| self.others.with(|others| others.get(&name).cloned()))
     }
 
     /// API name of a resource's state, or `idle` without a state.

@@ -135,6 +135,39 @@ pub struct DesignVersionLabel {
     pub label: String,
 }
 
+/// `POST /api/v1/designs/{id}/viewers`: the caller has the design open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ViewerRequest {
+    /// Random id of the page, 1 to 64 characters. It tells the pages of a user apart.
+    pub page: String,
+    /// Names of the resources that are selected on the page, at most 20.
+    #[serde(default)]
+    pub selected: Vec<String>,
+}
+
+/// The response to a [`ViewerRequest`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DesignWatch {
+    /// Number of the design's newest version.
+    pub version: u32,
+    /// The other pages on which the design is open, by the name of their users.
+    pub others: Vec<DesignViewer>,
+}
+
+/// A page on which somebody has a design open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DesignViewer {
+    /// Name of the user.
+    pub user: String,
+    /// Whether the user is the caller, on another page.
+    pub is_caller: bool,
+    /// Names of the resources that are selected there.
+    pub selected: Vec<String>,
+}
+
 /// `POST /api/v1/validate`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -58,6 +58,7 @@ mod sealed;
 mod session;
 mod signal;
 mod step;
+mod viewer;
 
 mod operator;
 
@@ -89,3 +90,4 @@ pub use session::{OpenSessions, OwnedSession, SessionOwner, SessionRow};
 pub use signal::{NewSignal, SIGNALS_MAX, Signal, SignalOutcome, SignalStatus, SignalTarget};
 pub use step::StepDuration;
 pub use tenant::Tenant;
+pub use viewer::ViewerRow;

@@ -2,6 +2,7 @@
 
 use api::{
     Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
+    DesignWatch, ViewerRequest,
 };
 use axum::{
     extract::{Path, State},
@@ -11,7 +12,7 @@ use axum::{
 
 use crate::{
     auth::{Caller, Member},
-    extract::{DONE, Json, Paged, Query},
+    extract::{DONE, Json, Paged},
     problem::{Error, Result},
     services::Services,
 };
@@ -48,27 +49,25 @@ pub async fn create(
     ))
 }
 
-/// Parameters of a read.
-#[derive(serde::Deserialize)]
-pub struct Known {
-    newer_than: Option<u32>,
-}
-
-/// The newest version of a design. With `newer_than`, 204 if that version is still the newest.
-#[utoipa::path(get, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path), ("newer_than" = Option<u32>, Query)), responses((status = 200, body = Design), (status = 204)))]
+/// The newest version of a design.
+#[utoipa::path(get, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path)), responses((status = 200, body = Design)))]
 pub async fn get(
     State(services): State<Services>,
     caller: Caller,
     Path(id): Path<String>,
-    Query(known): Query<Known>,
-) -> Result<Response> {
-    if let Some(known) = known.newer_than
-        && services.designs.newest(caller.tenant(), &id).await? <= known
-    {
-        return Ok(DONE.into_response());
-    }
-    let design = services.designs.get(caller.tenant(), &id).await?;
-    Ok(Json(design).into_response())
+) -> Result<Json<Design>> {
+    Ok(Json(services.designs.get(caller.tenant(), &id).await?))
+}
+
+/// Says that the caller has a design open, for the next 20 seconds. Returns its newest version, and who else has it open.
+#[utoipa::path(post, path = "/api/v1/designs/{id}/viewers", tag = "designs", params(("id" = String, Path)), request_body = ViewerRequest, responses((status = 200, body = DesignWatch)))]
+pub async fn watch(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(request): Json<ViewerRequest>,
+) -> Result<Json<DesignWatch>> {
+    Ok(Json(services.designs.watch(&caller, &id, request).await?))
 }
 
 /// Saves a new version. If `base_version` is not the newest, nothing is saved: 409 `version-conflict`.

@@ -62,6 +62,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/export", post(export::template))
         .route("/import", post(import::template))
         .route("/designs/{id}/versions", get(designs::versions))
+        .route("/designs/{id}/viewers", post(designs::watch))
         .route(
             "/designs/{id}/versions/{version}",
             get(designs::version).put(designs::label),

@@ -27,7 +27,7 @@ use crate::auth;
     paths(
         super::audit::list, super::login::login, super::login::logout, super::sessions::list, super::sessions::end, super::clouds::list, super::me::get, super::cloud::get,
         super::designs::list, super::designs::create, super::designs::get, super::designs::save,
-        super::designs::delete, super::designs::versions, super::designs::version, super::designs::label,
+        super::designs::delete, super::designs::versions, super::designs::version, super::designs::label, super::designs::watch,
         super::export::design, super::export::template, super::import::template,
         super::validate::validate, super::plan::plan,
         super::resource_types::list, super::resource_types::get,

@@ -169,3 +169,37 @@ async fn a_deleted_design_is_gone() {
     assert_eq!(problem(browser.get(&path).await).await.0, 404);
     assert_eq!(problem(browser.delete(&path).await).await.0, 404);
 }
+
+#[tokio::test]
+async fn people_on_the_same_design_see_each_other_and_what_they_have_selected() {
+    let stack = Stack::start().await;
+    let (demo, reader) = (stack.login("demo").await, stack.login("ada").await);
+    let made = create(&demo, "shop").await;
+    let path = format!("/api/v1/designs/{}/viewers", made["id"].as_str().unwrap());
+    let here = |page: &str, selected: &[&str]| json!({"page": page, "selected": selected});
+
+    let alone = json(demo.post(&path, &here("one", &["front"])).await, 200).await;
+    assert_eq!(alone, json!({"version": 1, "others": []}));
+    let seen = json(reader.post(&path, &here("two", &[])).await, 200).await;
+    let front = json!([{"user": "demo", "is_caller": false, "selected": ["front"]}]);
+    assert_eq!(seen["others"], front);
+    let second = json(demo.post(&path, &here("three", &[])).await, 200).await;
+    let others = json!([
+        {"user": "ada", "is_caller": false, "selected": []},
+        {"user": "demo", "is_caller": true, "selected": ["front"]},
+    ]);
+    assert_eq!(second["others"], others);
+    json(demo.post(&path, &here("one", &[])).await, 200).await;
+    let seen = json(reader.post(&path, &here("two", &[])).await, 200).await;
+    assert_eq!(seen["others"][0]["selected"], json!([]), "at once");
+
+    let many: Vec<&str> = std::iter::repeat_n("front", 21).collect();
+    for refused in [
+        here("", &[]),
+        here(&"x".repeat(65), &[]),
+        here("one", &many),
+    ] {
+        let answer = problem(demo.post(&path, &refused).await).await;
+        assert_eq!(answer, (422, "invalid-request".into()), "{refused}");
+    }
+}

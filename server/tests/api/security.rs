@@ -23,7 +23,8 @@ const OPEN: [&str; 7] = [
 ];
 
 /// Calls that change nothing of the project, despite their methods. Every user may end sessions of their own.
-const ONLY_LOOK: [&str; 5] = [
+const ONLY_LOOK: [&str; 6] = [
+    "/api/v1/designs/1/viewers",
     "/api/v1/sessions/1",
     "/api/v1/validate",
     "/api/v1/plan",
@@ -65,7 +66,7 @@ async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
 async fn status_and_code(browser: &Client, (method, path): &Call) -> (u16, String) {
     let body = json!({
         "name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot", "label": "x", "check": "x",
-        "days": 30, "scale": true, "item": "x", "version": "1.0.0", "power": "stop",
+        "days": 30, "scale": true, "item": "x", "version": "1.0.0", "power": "stop", "page": "x",
     });
     let request = browser.request(method.clone(), path);
     let request = match path.as_str() {

@@ -16,7 +16,7 @@ use std::{
     sync::Arc,
 };
 
-use api::{CloudFacts, Diagnostic};
+use api::{CloudFacts, DesignViewer, Diagnostic};
 use canvas::{
     commands::{CommandInput, Recent},
     compare::{self, Difference},
@@ -36,6 +36,7 @@ use types::Registry;
 
 use self::problems::{in_order, of_plan, tallies};
 use super::{
+    others::selections,
     overlay::{ContextMenu, Panels, Picker},
     save_state::Saving,
     scene::Scene,
@@ -130,6 +131,8 @@ pub struct Workspace {
     pub problems: Memo<Arc<Vec<Diagnostic>>>,
     /// Save state, and the design on the server.
     pub saving: Saving,
+    /// Other pages on which the design is open.
+    pub others: RwSignal<Vec<DesignViewer>>,
     /// The last image and flavor that were chosen in a form.
     recent: StoredValue<Recent>,
     /// The last fitted viewport. Until the user changes the viewport, it follows the canvas's size.
@@ -209,6 +212,7 @@ impl Workspace {
             spoken: RwSignal::default(),
             problems,
             saving: Saving::new(design),
+            others: RwSignal::default(),
             recent: StoredValue::new(recent()),
             fitted: StoredValue::new(None),
             confirm: use_confirm(),
@@ -242,6 +246,7 @@ impl Workspace {
             related: self.related().into(),
             aim: self.aim.into(),
             eligible: self.eligible.into(),
+            others: Memo::new(move |_| self.others.with(|others| selections(others))).into(),
             types: self.types.into(),
             editable: true,
         }
