@@ -22,7 +22,7 @@ pub const EMPTY: Starter = Starter {
 };
 
 /// Starters, from small to large.
-pub const STARTERS: [Starter; 8] = [
+pub const STARTERS: [Starter; 9] = [
     Starter {
         name: "Web server behind a proxy",
         summary: "HAProxy on a public server, nginx on a private one. The output is a page to open.",
@@ -52,6 +52,12 @@ pub const STARTERS: [Starter; 8] = [
         summary: "A public WordPress site, MariaDB on a private server. The database's password is made at deploy.",
         icon: "file-text",
         template: include_str!("starters/wordpress.yaml"),
+    },
+    Starter {
+        name: "Three tiers",
+        summary: "HAProxy in front of two WordPress servers, and MariaDB in a network of its own.",
+        icon: "blocks",
+        template: include_str!("starters/tiers.yaml"),
     },
     Starter {
         name: "Database with a replica",

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 
 const WORDPRESS: &str = include_str!("../../../../app/src/starters/wordpress.yaml");
+const TIERS: &str = include_str!("../../../../app/src/starters/tiers.yaml");
 const REPLICA: &str = include_str!("../../../../app/src/starters/replica.yaml");
 const MONITORING: &str = include_str!("../../../../app/src/starters/monitoring.yaml");
 const QUEUE: &str = include_str!("../../../../app/src/starters/queue.yaml");
@@ -88,6 +89,39 @@ async fn wordpress_gets_its_database_over_the_connection() {
             .await
             .contains("wordpress_logged_in")
     );
+    all_goes(bench, &started.deployment).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
+async fn two_web_servers_are_one_site() {
+    let bench = on_docker("engine-tiers", "172.31.68.0/24", BOOT).await;
+    let parameters = BTreeMap::from([("admin_password".to_owned(), "first-secret".into())]);
+    let started = bench.try_deploy("farm", &small(TIERS), parameters).await;
+    let started = started.unwrap();
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let url = output(&bench, &started.deployment, "url").await;
+    assert!(fetch(&url).await.contains("My site"));
+
+    let answer = log_in(&url, "first-secret").await;
+    let cookies = answer.lines().filter_map(|line| {
+        let cookie = line.strip_prefix("Set-Cookie: ")?;
+        cookie.split(';').next()
+    });
+    let cookies: Vec<&str> = cookies.collect();
+    // HAProxy asks one web server after the other.
+    for _ in 0..4 {
+        let request = format!(
+            "GET /wp-admin/profile.php HTTP/1.0\r\nCookie: {}",
+            cookies.join("; ")
+        );
+        let profile = ask(&url, &request, "").await;
+        assert!(
+            profile.contains("Edit Profile") || profile.contains("<title>Profile"),
+            "{profile}"
+        );
+    }
     all_goes(bench, &started.deployment).await;
 }
 
