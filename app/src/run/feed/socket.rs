@@ -16,6 +16,12 @@ const CLOSED_NORMALLY: u16 = 1000;
 /// Websocket close code of the server for a page that is too slow for live events.
 const CLOSED_TOO_SLOW: u16 = 1013;
 
+/// Pause before a lost websocket is opened again, in milliseconds. Each failure doubles it.
+const RETRY_MS: i32 = 250;
+
+/// Maximum number of these doublings: the longest pause is 8 s.
+const RETRY_DOUBLINGS_MAX: u32 = 5;
+
 /// Websocket with its callbacks. Dropping it closes the socket and ends the callbacks.
 pub(super) struct Socket {
     socket: WebSocket,
@@ -125,7 +131,7 @@ impl Feed {
         }) else {
             return;
         };
-        let pause_ms = 250 * (1 << failures.min(5));
+        let pause_ms = RETRY_MS << failures.min(RETRY_DOUBLINGS_MAX);
         browser::after_ms(pause_ms, move || {
             if self.is_current(generation) {
                 self.load();
