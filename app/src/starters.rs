@@ -3,6 +3,8 @@
 /// A starter: a template with a name and a summary.
 #[derive(Clone, Copy, Debug)]
 pub struct Starter {
+    /// Name in the address of its picture.
+    pub slug: &'static str,
     /// Name of the new design.
     pub name: &'static str,
     /// Summary, one sentence.
@@ -15,6 +17,7 @@ pub struct Starter {
 
 /// An empty design.
 pub const EMPTY: Starter = Starter {
+    slug: "empty",
     name: "Untitled design",
     summary: "An empty canvas.",
     icon: "square",
@@ -24,57 +27,90 @@ pub const EMPTY: Starter = Starter {
 /// Starters, from small to large.
 pub const STARTERS: [Starter; 9] = [
     Starter {
+        slug: "proxy",
         name: "Web server behind a proxy",
         summary: "HAProxy on a public server, nginx on a private one. The output is a page to open.",
         icon: "shield",
         template: include_str!("starters/proxy.yaml"),
     },
     Starter {
+        slug: "server",
         name: "One web server",
         summary: "A server, a page. The plan adds the address, the router and the rules.",
         icon: "server",
         template: include_str!("starters/server.yaml"),
     },
     Starter {
+        slug: "balanced",
         name: "Balanced web servers",
         summary: "Two nginx servers share the load behind HAProxy; the page text is a parameter.",
         icon: "workflow",
         template: include_str!("starters/balanced.yaml"),
     },
     Starter {
+        slug: "network",
         name: "Two networks",
         summary: "A router between two networks, a server in each, no software.",
         icon: "network",
         template: include_str!("starters/network.yaml"),
     },
     Starter {
+        slug: "wordpress",
         name: "WordPress with its database",
         summary: "A public WordPress site, MariaDB on a private server. The database's password is made at deploy.",
         icon: "file-text",
         template: include_str!("starters/wordpress.yaml"),
     },
     Starter {
+        slug: "tiers",
         name: "Three tiers",
         summary: "HAProxy in front of two WordPress servers, and MariaDB in a network of its own.",
         icon: "blocks",
         template: include_str!("starters/tiers.yaml"),
     },
     Starter {
+        slug: "replica",
         name: "Database with a replica",
         summary: "PostgreSQL on one server, a streaming replica on another, a bastion in front.",
         icon: "database",
         template: include_str!("starters/replica.yaml"),
     },
     Starter {
+        slug: "queue",
         name: "Queue with workers",
         summary: "RabbitMQ on one server, and two servers that take tasks from it. The password is made at deploy.",
         icon: "layers",
         template: include_str!("starters/queue.yaml"),
     },
     Starter {
+        slug: "monitoring",
         name: "Monitored servers",
         summary: "Prometheus collects the figures of two servers and draws them.",
         icon: "gauge",
         template: include_str!("starters/monitoring.yaml"),
     },
 ];
+
+/// A server with a public address, for a design that begins with one catalogue item.
+pub const SERVER: &str = "\
+heat_template_version: 2021-04-16
+
+resources:
+  net:
+    type: OS::Neutron::Net
+  subnet:
+    type: OS::Neutron::Subnet
+    properties:
+      network: {get_resource: net}
+      cidr: 10.10.0.0/24
+
+  server:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: m1.small
+      networks:
+        - network: {get_resource: net}
+    metadata:
+      stackloom: {public: true, bastion: true}
+";

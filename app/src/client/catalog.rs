@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{CatalogEntry, ItemComparison};
+use api::{CatalogEntry, ItemComparison, ItemUse};
 use serde::de::DeserializeOwned;
 use types::{
     Registry, ResourceType,
@@ -36,6 +36,11 @@ pub async fn catalog_upload(
 ) -> Answer<CatalogEntry> {
     let query = manifest.map(|text| format!("?manifest={}", browser::encode(text)));
     send_archive(&format!("/catalog{}", query.unwrap_or_default()), archive).await
+}
+
+/// `GET /catalog/{item}/deployments`.
+pub async fn item_uses(item: &str) -> Answer<Vec<ItemUse>> {
+    get(&format!("/catalog/{}/deployments", browser::encode(item))).await
 }
 
 /// `POST /roles`: the draft of a manifest for a role that has none.

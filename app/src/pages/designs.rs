@@ -234,6 +234,9 @@ fn StarterCards(page: Page) -> impl IntoView {
             let title = if starter.name == EMPTY.name { "Empty" } else { starter.name };
             view! {
                 <button type="button" class="card" on:click=move |_| page.start(starter)>
+                    {(starter.name != EMPTY.name).then(|| view! {
+                        <img class="card-picture" alt="" loading="lazy" src=format!("/api/v1/starters/{}/picture", starter.slug) />
+                    })}
                     <span class="card-head">
                         <span class="chip-icon" data-category="network"><Icon name=starter.icon /></span>
                         <span class="card-title">{title}</span>

@@ -42,6 +42,21 @@ pub struct DeployedItem {
     pub components: Vec<String>,
 }
 
+/// A deployment with components of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ItemUse {
+    /// Id of the deployment.
+    pub deployment: String,
+    /// Name of the deployment.
+    pub name: String,
+    /// The version that the deployment uses, for items of the project. Of the server's items, there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The item's components in the deployment, by name.
+    pub components: Vec<String>,
+}
+
 /// The files that differ between two versions of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

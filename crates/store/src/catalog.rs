@@ -144,6 +144,48 @@ impl Store {
         };
         read_all(rows, pin, "reading a deployment's items")
     }
+
+    /// Deployments of a project with components of an item, by name.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn item_use_list(
+        &self,
+        tenant: &Tenant,
+        item: &str,
+        resource_type: &str,
+    ) -> Result<Vec<ItemUse>> {
+        let rows = sqlx::query(
+            "SELECT d.id, d.name, i.version, r.name AS component FROM resources r \
+             JOIN deployments d ON d.id = r.deployment \
+             LEFT JOIN deployment_items i ON i.deployment = d.id AND i.item = $3 \
+             WHERE d.cloud = $1 AND d.project_id = $2 AND r.type = $4 AND r.state <> 'deleted' \
+             ORDER BY d.name, d.id, r.name",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(item)
+        .bind(resource_type)
+        .fetch_all(&self.pool)
+        .await;
+        let component = |row: &Row| {
+            Ok(ItemUse {
+                deployment: row.try_get("id")?,
+                name: row.try_get("name")?,
+                version: row.try_get("version")?,
+                components: vec![row.try_get("component")?],
+            })
+        };
+        let mut uses: Vec<ItemUse> = read_all(rows, component, "listing the uses of an item")?;
+        uses.dedup_by(|one, kept| {
+            let is_same = one.deployment == kept.deployment;
+            if is_same {
+                kept.components.append(&mut one.components);
+            }
+            is_same
+        });
+        Ok(uses)
+    }
 }
 
 impl Transaction {

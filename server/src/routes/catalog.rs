@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::{CatalogEntry, ItemComparison};
+use api::{CatalogEntry, ItemComparison, ItemUse};
 use axum::{
     extract::{Path, Request, State},
     http::{StatusCode, header},
@@ -74,6 +74,17 @@ pub async fn compare(
         .engine
         .compare_versions(caller.tenant(), &name, (&from, &to));
     Ok(Json(compared.await?))
+}
+
+/// The deployments of the project that have components of an item, with its version there.
+#[utoipa::path(get, path = "/api/v1/catalog/{item}/deployments", tag = "catalogue", params(("item" = String, Path)), responses((status = 200, body = Vec<ItemUse>)))]
+pub async fn uses(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Json<Vec<ItemUse>>> {
+    let uses = services.engine.item_uses(caller.tenant(), &name);
+    Ok(Json(uses.await?))
 }
 
 /// `?manifest=...`

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use api::{
     CloudFacts, Design, ExportAdditions, ExportFormat, ExportNote, ExportNoteKind, ExportRequest,
-    Exported, Layout,
+    Exported, Layout, TemplateFiles,
 };
+use app::starters::STARTERS;
 use axum::{
     extract::{Path, State},
     http::header,
@@ -93,6 +94,31 @@ pub async fn template(
 ) -> Result<Json<Exported>> {
     let (format, export) = exported(services, &caller, request).await?;
     Ok(Json(answer(format, export)))
+}
+
+/// The picture of a starter design.
+#[utoipa::path(get, path = "/api/v1/starters/{name}/picture", tag = "templates", params(("name" = String, Path)), responses((status = 200, body = String, content_type = "image/svg+xml")))]
+pub async fn starter(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Response> {
+    let starter = STARTERS.iter().find(|starter| starter.slug == name);
+    let starter = starter.ok_or_else(|| Error::not_found("starter design", &name))?;
+    let request = ExportRequest {
+        format: ExportFormat::Svg,
+        template: starter.template.to_owned(),
+        beside: TemplateFiles::default(),
+        name: starter.name.to_owned(),
+        layout: Layout::default(),
+        additions: ExportAdditions::Drawn,
+    };
+    let (format, export) = exported(services, &caller, request).await?;
+    let headers = [
+        (header::CONTENT_TYPE, media_type(format, &export)),
+        (header::CACHE_CONTROL, "private, max-age=3600"),
+    ];
+    Ok((headers, export.text).into_response())
 }
 
 async fn exported(

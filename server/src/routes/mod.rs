@@ -58,6 +58,7 @@ pub fn api(services: &Services) -> Router<Services> {
             "/designs/{id}",
             get(designs::get).put(designs::save).delete(designs::delete),
         )
+        .route("/starters/{name}/picture", get(export::starter))
         .route("/designs/{id}/export", get(export::design))
         .route("/export", post(export::template))
         .route("/import", post(import::template))
@@ -118,6 +119,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/catalog", get(catalog::list).post(catalog::upload))
         .route("/catalog/{item}", get(catalog::get))
         .route("/catalog/{item}/compare", get(catalog::compare))
+        .route("/catalog/{item}/deployments", get(catalog::uses))
         .route("/catalog/{item}/recipe", get(recipes::get))
         .route("/recipes", post(recipes::publish))
         .route("/roles", post(catalog::role))

@@ -7,6 +7,25 @@ use crate::stack::{Stack, json, problem};
 const TEMPLATE: &str = "heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\n  wait: {type: OS::Heat::WaitConditionHandle}\n";
 
 #[tokio::test]
+async fn starter_designs_have_pictures() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    for starter in app::starters::STARTERS {
+        let path = format!("/api/v1/starters/{}/picture", starter.slug);
+        let answer = demo.get(&path).await;
+        assert_eq!(answer.status(), 200, "{path}");
+        assert_eq!(answer.headers()["content-type"], "image/svg+xml");
+        let picture = answer.text().await.unwrap();
+        assert!(
+            picture.contains("OS::Nova::Server") || picture.contains("debian-12"),
+            "{picture}"
+        );
+    }
+    let missing = problem(demo.get("/api/v1/starters/castle/picture").await).await;
+    assert_eq!(missing, (404, "not-found".into()));
+}
+
+#[tokio::test]
 async fn a_design_leaves_in_four_forms_with_a_report() {
     let stack = Stack::start().await;
     let browser = stack.login("demo").await;

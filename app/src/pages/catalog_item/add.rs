@@ -1,6 +1,6 @@
-//! Adds an item to a design: choose the design and the server in it.
+//! Adds an item to a design: choose the design and the server in it, or a new design with a server.
 
-use api::{Design, DesignRequest, Problem};
+use api::{Design, DesignRequest, Layout, Problem, TemplateFiles};
 use hot::document::{Document, Edit};
 use leptos::{ev::SubmitEvent, prelude::*};
 use leptos_router::hooks::use_navigate;
@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::{
     client,
     load::Load,
+    starters::SERVER,
     ui::{Modal, ProblemNote, skeleton},
 };
 
@@ -30,6 +31,7 @@ pub fn AddToDesign(
 #[component]
 fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
     let navigate = StoredValue::new_local(use_navigate());
+    let item = StoredValue::new(name);
     let designs = Load::new(client::designs);
     let chosen = RwSignal::new(String::new());
     let host = RwSignal::new(String::new());
@@ -38,7 +40,11 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
     let design_id = Memo::new(move |_| {
         let chosen = chosen.get();
         if chosen.is_empty() {
-            designs.with(|all| all?.first().map(|it| it.id.clone()))
+            let first = |all: Option<&Vec<api::DesignSummary>>| {
+                let first = all?.first().map(|it| it.id.clone());
+                Some(first.unwrap_or_else(|| NEW.to_owned()))
+            };
+            designs.with(first)
         } else {
             Some(chosen)
         }
@@ -46,15 +52,15 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
     let design = Load::new(move || {
         let id = design_id.get();
         async move {
-            match id {
-                Some(id) => client::design(&id).await,
-                // No design is selected yet.
+            match id.as_deref() {
+                Some(NEW) => Ok(new_design(item.get_value())),
+                Some(id) => client::design(id).await,
+                // The list of designs is not here yet.
                 None => std::future::pending().await,
             }
         }
     });
     let servers = move || design.with(|design| design.map(servers_of).unwrap_or_default());
-    let item = StoredValue::new(name);
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
         let Some(design) = design.peek() else { return };
@@ -66,10 +72,10 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
         };
         leptos::task::spawn_local(async move {
             match put(&design, &item.get_value(), server.as_deref()).await {
-                Ok(()) => {
+                Ok(id) => {
                     open.try_set(false);
                     navigate.try_with_value(|navigate| {
-                        navigate(&format!("/designs/{}", design.id), Default::default())
+                        navigate(&format!("/designs/{id}"), Default::default())
                     });
                 }
                 Err(refused) => {
@@ -79,9 +85,6 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
         });
     };
     let form = move |all: Vec<api::DesignSummary>| {
-        if all.is_empty() {
-            return view! { <p>"No designs yet. "<a class="link" href="/designs">"Create one first"</a>"."</p> }.into_any();
-        }
         view! {
             <form class="dialog-form" on:submit=submit>
                 <div class="field">
@@ -91,6 +94,7 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
                         on:change=move |event| { chosen.set(event_target_value(&event)); host.set(String::new()) }
                     >
                         {all.into_iter().map(|it| view! { <option value=it.id>{it.name}</option> }).collect_view()}
+                        <option value=NEW>"A new design with a server"</option>
                     </select>
                 </div>
                 <div class="field">
@@ -109,9 +113,26 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
                 </div>
             </form>
         }
-        .into_any()
     };
     designs.view(|| skeleton::rows(2), form)
+}
+
+/// The value of the choice of a new design.
+const NEW: &str = "new";
+
+/// A design with a server, not stored yet.
+fn new_design(name: String) -> Design {
+    Design {
+        id: String::new(),
+        name,
+        template: SERVER.to_owned(),
+        beside: TemplateFiles::default(),
+        layout: Layout::default(),
+        version: 0,
+        created: String::new(),
+        updated: String::new(),
+        author: String::new(),
+    }
 }
 
 fn servers_of(design: &Design) -> Vec<String> {
@@ -124,7 +145,8 @@ fn servers_of(design: &Design) -> Vec<String> {
         .collect()
 }
 
-async fn put(design: &Design, item: &str, server: Option<&str>) -> client::Answer<()> {
+/// Stores a design with one more component. Returns the design's id.
+async fn put(design: &Design, item: &str, server: Option<&str>) -> client::Answer<String> {
     let document = Document::parse(design.template.as_str());
     let taken = |name: &str| document.template().resource(name).is_some();
     let name = std::iter::once(item.to_owned())
@@ -152,9 +174,11 @@ async fn put(design: &Design, item: &str, server: Option<&str>) -> client::Answe
         template: edited.text().to_owned(),
         beside: design.beside.clone(),
         layout: design.layout.clone(),
-        base_version: Some(design.version),
+        base_version: (design.version > 0).then_some(design.version),
     };
-    client::design_save(&design.id, &request, client::Page::Stays)
-        .await
-        .map(|_| ())
+    let stored = match design.id.as_str() {
+        "" => client::design_create(&request).await,
+        id => client::design_save(id, &request, client::Page::Stays).await,
+    };
+    stored.map(|stored| stored.id)
 }

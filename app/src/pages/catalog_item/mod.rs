@@ -15,7 +15,7 @@ use types::{
 
 use self::add::AddToDesign;
 use crate::{
-    client,
+    browser, client,
     frame::{Crumb, use_frame},
     links,
     load::Load,
@@ -101,6 +101,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                 <Health item=item.clone() />
                 <Relations item=item.clone() />
             </div>
+            <div class="item-side">
             <dl class="facts">
                 {fact("Version", item.version.clone())}
                 {uploaded.map(|it| view! {
@@ -124,8 +125,41 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                     </div>
                 })}
             </dl>
+            <Uses item=name.clone() />
+            </div>
         </div>
         <AddToDesign name open=adding />
+    }
+}
+
+/// The deployments that use the item.
+#[component]
+fn Uses(item: String) -> impl IntoView {
+    let uses = Load::new(move || {
+        let item = item.clone();
+        async move { client::item_uses(&item).await }
+    });
+    let list = |uses: Vec<api::ItemUse>| {
+        if uses.is_empty() {
+            return view! { <p class="quiet">"No deployment uses it yet."</p> }.into_any();
+        }
+        let uses = uses.into_iter().map(|one| {
+            let href = format!("/deployments/{}", browser::encode(&one.deployment));
+            let version = one.version.map(|version| format!("{version}: "));
+            view! {
+                <li>
+                    <a class="link" href=href>{one.name}</a>
+                    <p class="meta">{version}{one.components.join(", ")}</p>
+                </li>
+            }
+        });
+        view! { <ul>{uses.collect_view()}</ul> }.into_any()
+    };
+    view! {
+        <section aria-label="Deployments">
+            <h2>"Deployments"</h2>
+            {uses.view(|| skeleton::rows(2), list)}
+        </section>
     }
 }
 

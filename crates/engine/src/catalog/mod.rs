@@ -41,8 +41,6 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// Maximum size of one item in bytes, all files together. An item is sent to the sandbox with every execution.
 pub const ITEM_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// The prefix of items' type names.
-const PREFIX: &str = "Stackloom::Catalog::";
 
 /// The items, and the registry of all resource types: the items and OpenStack's types.
 #[derive(Clone, Debug, Default)]
@@ -158,7 +156,7 @@ impl Item {
 
 /// The item's name in a type name.
 pub fn item_name(resource_type: &str) -> Option<&str> {
-    resource_type.strip_prefix(PREFIX)
+    resource_type.strip_prefix(types::CATALOG)
 }
 
 /// True for resources on a server, which have no id in the cloud: catalogue items and software deployments.

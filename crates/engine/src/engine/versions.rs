@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use api::{CloudFacts, DeployedItem, FileChange, ItemComparison, Started, UpgradeRequest};
+use api::{CloudFacts, DeployedItem, FileChange, ItemComparison, ItemUse, Started, UpgradeRequest};
 use store::ResourceRow;
 
 use super::{Changes, Engine};
@@ -54,6 +54,16 @@ impl Engine {
         items.retain(|item| !item.components.is_empty());
         items.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(items)
+    }
+
+    /// Deployments of a project with components of an item, by name.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn item_uses(&self, tenant: &Tenant, item: &str) -> Result<Vec<ItemUse>> {
+        let resource_type = format!("{}{item}", types::CATALOG);
+        let store = &self.core.store;
+        Ok(store.item_use_list(tenant, item, &resource_type).await?)
     }
 
     pub(super) async fn begin_upgrade(

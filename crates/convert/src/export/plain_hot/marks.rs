@@ -26,8 +26,6 @@ use crate::export::expand::{Expanded, call, reference};
 
 /// The mark of resources that passes added.
 const ADDED: &str = "added";
-/// Prefix of the types of catalogue items.
-const CATALOG: &str = "Stackloom::Catalog::";
 
 /// The path of a resource's mark.
 pub(super) fn place(resource: &str) -> Vec<String> {
@@ -154,7 +152,7 @@ pub(crate) fn restored(document: &Document, types: &Registry) -> Option<String> 
                 let Some(item) = mark.get("item").and_then(Value::as_str) else {
                     continue;
                 };
-                let full = format!("{CATALOG}{item}");
+                let full = format!("{}{item}", types::CATALOG);
                 let known = types.get(&full).and_then(|one| one.component.as_ref());
                 let properties = component_properties(resources, &resources[*name], mark, known);
                 let outputs = mark.get("outputs").and_then(Value::as_object);
