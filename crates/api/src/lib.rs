@@ -35,8 +35,9 @@ pub use deployment::{
 };
 pub use design::{
     Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
-    ExportAdditions, ExportFormat, ExportNote, ExportNoteKind, ExportRequest, Exported, Layout,
-    NodePosition, PlanRequest, ValidateRequest, ValidateResponse,
+    DesignViewer, DesignWatch, ExportAdditions, ExportFormat, ExportNote, ExportNoteKind,
+    ExportRequest, Exported, Layout, NodePosition, PlanRequest, ValidateRequest, ValidateResponse,
+    ViewerRequest,
 };
 pub use event::{Event, EventBody, LogHits, LogLevel, LogLine, LogPosition, LogStream};
 pub use hot::diagnostic::{Diagnostic, Severity};

@@ -1,5 +1,6 @@
 //! Catalogue items that projects uploaded, and the versions that deployments use.
 
+use api::ItemUse;
 use sqlx::Row as _;
 
 use crate::{

@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        DesignContent,
+        DesignContent, Outcome,
         testing::{Database, strangers, tenant},
     };
 
@@ -169,7 +169,8 @@ mod tests {
                 assert_eq!(pages(&stranger, 0).await, Vec::<String>::new());
             }
             assert_eq!(pages(&tenant, 0).await, ["one", "three"]);
-            store.design_delete(&tenant, &id).await.unwrap();
+            let deleted = store.design_delete(&tenant, &id).await.unwrap();
+            assert_eq!(deleted, Outcome::Done);
             assert_eq!(pages(&tenant, 0).await, Vec::<String>::new());
         }
     }
