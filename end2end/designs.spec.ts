@@ -132,6 +132,13 @@ test('every starter opens without a problem', async ({ page }) => {
     await expect(dialog).toBeVisible();
   };
   await open();
+  const pictures = dialog.locator('img.card-picture');
+  await expect(pictures).toHaveCount(9);
+  const isDrawn = (picture: Element) => (picture as HTMLImageElement).naturalWidth > 0;
+  for (const picture of await pictures.all()) {
+    await picture.scrollIntoViewIfNeeded();
+    await expect.poll(() => picture.evaluate(isDrawn)).toBe(true);
+  }
   await shoot(page, 'starters');
   const starters = await dialog.locator('.card-title').allTextContents();
   expect(starters).toEqual(expect.arrayContaining(['Two networks', 'WordPress with its database', 'Queue with workers', 'Monitored servers']));

@@ -1,6 +1,6 @@
 // A catalogue item from a form: problems at their fields, preview, draft, publishing, deployment, next version.
 import { expect, test } from '@playwright/test';
-import { api, login, shoot } from './support/app.ts';
+import { api, login, node, shoot } from './support/app.ts';
 import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
@@ -52,6 +52,23 @@ test('an item is made from a form, published and deployed', async ({ page, reque
   const deployment = await test.step('deploy', async () => {
     const started = await api<{ run: string }>(page, 'POST', '/deployments', { name: 'word-keeper', template, parameters: {} });
     return (await ended(page, started.run)).deployment;
+  });
+
+  await test.step('its page lists the deployment, and puts it into a new design', async () => {
+    await page.reload();
+    const uses = page.getByRole('region', { name: 'Deployments' });
+    await expect(uses.getByRole('link', { name: 'word-keeper' })).toHaveAttribute('href', `/deployments/${deployment}`);
+    await expect(uses).toContainText('1.0.0: keeper');
+    await shoot(page, 'item');
+    await page.getByRole('button', { name: 'Add to design' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add to design' });
+    await dialog.getByLabel('Design').selectOption('A new design with a server');
+    await expect(dialog.getByLabel('Server')).toHaveText('server');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await expect(page).toHaveURL(/\/designs\/[^/]+$/);
+    await expect(node(page, 'server')).toBeVisible();
+    await expect(node(page, 'word-keeper')).toBeVisible();
+    await page.goto('/catalog/word-keeper');
   });
 
   await test.step('the next version begins with the values of this one', async () => {
