@@ -143,25 +143,6 @@ async fn an_uploaded_item_is_everywhere_in_its_project_and_nowhere_else() {
 }
 
 #[tokio::test]
-async fn an_item_lists_the_deployments_that_use_it() {
-    let stack = Stack::start().await;
-    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
-    let uploaded = upload(&demo, item("greeter", "1.0.0", "- debug:")).await;
-    assert_eq!(uploaded.status(), 201);
-    let path = "/api/v1/catalog/greeter/deployments";
-    assert_eq!(json(demo.get(path).await, 200).await, json!([]));
-    let body = json!({"name": "shop", "template": TEMPLATE});
-    let started = json(demo.post("/api/v1/deployments", &body).await, 202).await;
-    let used = json!([{
-        "deployment": started["deployment"], "name": "shop", "version": "1.0.0", "components": ["greeting"],
-    }]);
-    let run = started["run"].as_str().unwrap();
-    crate::stream::watch(&demo, run, 0).await;
-    assert_eq!(json(demo.get(path).await, 200).await, used);
-    assert_eq!(json(other.get(path).await, 200).await, json!([]));
-}
-
-#[tokio::test]
 async fn a_version_stays_what_it_is() {
     let stack = Stack::start().await;
     let (demo, other) = (stack.login("demo").await, stack.login("other").await);
