@@ -238,3 +238,65 @@ fn item(row: &Row) -> sqlx::Result<ItemRow> {
         uploaded: row.try_get("uploaded")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Database, deployment_insert, strangers, tenant};
+
+    #[tokio::test]
+    async fn an_item_lists_the_deployments_that_use_it_and_their_version() {
+        for Database { store, .. } in &Database::each().await {
+            for deployment in ["blog", "shop", "gone"] {
+                deployment_insert(store, &tenant(), deployment).await;
+            }
+            let resources = [
+                ("blog", "web", "ready", "nginx"),
+                ("blog", "spare", "failed", "nginx"),
+                ("blog", "proxy", "ready", "haproxy"),
+                ("shop", "front", "creating", "nginx"),
+                ("gone", "web", "deleted", "nginx"),
+            ];
+            for (deployment, name, state, item) in resources {
+                sqlx::query(
+                    "INSERT INTO resources (deployment, name, type, spec, state) VALUES ($1, $2, $3, '{}', $4)",
+                )
+                .bind(deployment)
+                .bind(name)
+                .bind(format!("Stackloom::Catalog::{item}"))
+                .bind(state)
+                .execute(&store.pool)
+                .await
+                .unwrap();
+            }
+            let mut transaction = store.begin("pinning a version").await.unwrap();
+            let pin = Pin {
+                item: "nginx".to_owned(),
+                version: "1.2.0".to_owned(),
+            };
+            let pinned = transaction.pin_replace(&tenant(), "blog", &[pin]).await;
+            pinned.unwrap();
+            transaction.commit().await.unwrap();
+
+            let uses = async |tenant: &Tenant| {
+                let resource_type = "Stackloom::Catalog::nginx";
+                let uses = store.item_use_list(tenant, "nginx", resource_type).await;
+                let uses = uses.unwrap().into_iter();
+                uses.map(|one| (one.deployment, one.version, one.components.join(" ")))
+                    .collect::<Vec<_>>()
+            };
+            let own = |deployment: &str, version: Option<&str>, components: &str| {
+                let version = version.map(str::to_owned);
+                (deployment.to_owned(), version, components.to_owned())
+            };
+            let expected = [
+                own("blog", Some("1.2.0"), "spare web"),
+                own("shop", None, "front"),
+            ];
+            assert_eq!(uses(&tenant()).await, expected);
+            for stranger in strangers() {
+                assert_eq!(uses(&stranger).await, []);
+            }
+        }
+    }
+}

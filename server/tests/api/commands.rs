@@ -76,21 +76,6 @@ async fn a_command_is_a_run_that_the_audit_trail_names_without_its_script() {
 }
 
 #[tokio::test]
-async fn an_item_lists_the_deployments_that_use_it() {
-    let (_lab, stack, browser, started) = start().await;
-    let uses = async |browser: &Client, item: &str| {
-        let path = format!("/api/v1/catalog/{item}/deployments");
-        json(browser.get(&path).await, 200).await
-    };
-    let shop =
-        json!([{"deployment": started["deployment"], "name": "shop", "components": ["nginx"]}]);
-    assert_eq!(uses(&browser, "nginx").await, shop);
-    assert_eq!(uses(&browser, "haproxy").await, json!([]));
-    let stranger = stack.login("other").await;
-    assert_eq!(uses(&stranger, "nginx").await, json!([]));
-}
-
-#[tokio::test]
 async fn strangers_and_invalid_commands_are_refused() {
     let (_lab, stack, browser, started) = start().await;
     let path = path(&started);
