@@ -3,8 +3,6 @@
 //! A visible page asks the server every few seconds, and says with the same request that it is here and what is selected
 //! on it. A page without unsaved changes takes over the versions of others; changes of both are merged by a save.
 
-use std::{collections::HashMap, sync::Arc};
-
 use api::{DesignViewer, ViewerRequest};
 use leptos::prelude::*;
 
@@ -91,23 +89,6 @@ async fn take_over(saving: Saving, workspace: Workspace, id: &str, newest: u32) 
     }
 }
 
-/// Users who have selected a resource on their pages, by its name.
-pub fn selections(others: &[DesignViewer]) -> HashMap<String, Arc<str>> {
-    let mut users: HashMap<String, Vec<&str>> = HashMap::new();
-    for other in others {
-        for name in &other.selected {
-            let users = users.entry(name.clone()).or_default();
-            if !users.contains(&other.user.as_str()) {
-                users.push(&other.user);
-            }
-        }
-    }
-    let joined = users.into_iter();
-    joined
-        .map(|(name, users)| (name, users.join(", ").into()))
-        .collect()
-}
-
 /// The faces of the others, in the top bar. A click shows what one of them has selected.
 #[component]
 pub fn Others(
@@ -154,27 +135,5 @@ pub fn Others(
                 }}
             </div>
         </Show>
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_resource_names_everybody_who_has_selected_it() {
-        let viewer = |user: &str, selected: &[&str]| DesignViewer {
-            user: user.to_owned(),
-            is_caller: false,
-            selected: selected.iter().map(|&name| name.to_owned()).collect(),
-        };
-        let found = selections(&[
-            viewer("ada", &["web", "db"]),
-            viewer("ada", &["web"]),
-            viewer("bob", &["web"]),
-        ]);
-        assert_eq!(&*found["web"], "ada, bob");
-        assert_eq!(&*found["db"], "ada");
-        assert_eq!(found.len(), 2);
     }
 }

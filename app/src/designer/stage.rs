@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use api::DesignViewer;
 use canvas::selection::Selection;
 use hot::diagnostic::Severity;
 use leptos::prelude::*;
@@ -132,5 +133,44 @@ pub fn look_of(word: &str) -> (&'static str, &'static str) {
         "unhealthy" => ("failed", "Not healthy"),
         "changed" => ("retrying", "Changed"),
         _ => ("idle", ""),
+    }
+}
+
+/// Users who have selected a resource on their pages, by its name.
+pub fn selections(others: &[DesignViewer]) -> HashMap<String, Arc<str>> {
+    let mut users: HashMap<String, Vec<&str>> = HashMap::new();
+    for other in others {
+        for name in &other.selected {
+            let users = users.entry(name.clone()).or_default();
+            if !users.contains(&other.user.as_str()) {
+                users.push(&other.user);
+            }
+        }
+    }
+    let joined = users.into_iter();
+    joined
+        .map(|(name, users)| (name, users.join(", ").into()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resource_names_everybody_who_has_selected_it() {
+        let viewer = |user: &str, selected: &[&str]| DesignViewer {
+            user: user.to_owned(),
+            is_caller: false,
+            selected: selected.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let found = selections(&[
+            viewer("ada", &["web", "db"]),
+            viewer("ada", &["web"]),
+            viewer("bob", &["web"]),
+        ]);
+        assert_eq!(&*found["web"], "ada, bob");
+        assert_eq!(&*found["db"], "ada");
+        assert_eq!(found.len(), 2);
     }
 }

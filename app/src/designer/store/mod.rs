@@ -36,11 +36,10 @@ use types::Registry;
 
 use self::problems::{in_order, of_plan, tallies};
 use super::{
-    others::selections,
     overlay::{ContextMenu, Panels, Picker},
     save_state::Saving,
     scene::Scene,
-    stage::{Aim, Stage},
+    stage::{Aim, Stage, selections},
 };
 use crate::browser;
 use crate::client::Types;
