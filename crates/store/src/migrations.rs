@@ -53,7 +53,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1101_run_commands"
     "1111_run_parameters"
     "1121_permissions"
-    "1141_design_viewers"
+    "1161_design_viewers"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -75,7 +75,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1101_run_commands"
     "1111_run_parameters"
     "1121_permissions"
-    "1141_design_viewers"
+    "1161_design_viewers"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {
