@@ -86,10 +86,11 @@ enum Filter {
 }
 
 impl Filter {
-    const ALL: [(Filter, &str); 5] = [
+    const ALL: [(Filter, &str); 6] = [
         (Filter::Live, "Live"),
         (Filter::Only(DeploymentState::Busy), "Running"),
         (Filter::Only(DeploymentState::Deployed), "Deployed"),
+        (Filter::Only(DeploymentState::Suspended), "Suspended"),
         (Filter::Only(DeploymentState::Failed), "Failed"),
         (Filter::Only(DeploymentState::Undeployed), "Undeployed"),
     ];

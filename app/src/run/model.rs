@@ -215,10 +215,12 @@ impl Model {
                     let is_own = step.resource.as_deref() == Some(name);
                     step.kind == StepKind::Delete && (is_own || self.run.kind == RunKind::Undeploy)
                 });
+                let is_suspended = steps.iter().any(|step| step.kind == StepKind::Suspend);
                 let word = match combined(&states) {
                     StepState::Ready => StepState::Waiting.word(),
                     StepState::Succeeded if is_removal => ResourceState::Deleted.word(),
                     StepState::Running if is_removal => ResourceState::Deleting.word(),
+                    StepState::Succeeded if is_suspended => ResourceState::Suspended.word(),
                     StepState::Succeeded => ResourceState::Ready.word(),
                     state => state.word(),
                 };

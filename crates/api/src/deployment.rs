@@ -187,6 +187,8 @@ pub enum DeploymentState {
     Busy,
     /// The last run succeeded, and resources exist.
     Deployed,
+    /// All servers are suspended. Until it is resumed it can only be undeployed.
+    Suspended,
     /// The last run failed or was cancelled. It can be resumed or undeployed.
     Failed,
     /// No resources are left in the cloud.
@@ -239,6 +241,8 @@ pub enum ResourceState {
     Creating,
     /// Exists.
     Ready,
+    /// Exists, and is suspended with its deployment, or was about to be.
+    Suspended,
     /// Being updated.
     Updating,
     /// Being deleted.

@@ -85,6 +85,22 @@ pub enum RunKind {
     Undeploy,
     /// Runs a command on servers. The resources stay as they are.
     Command,
+    /// Suspends the servers.
+    Suspend,
+    /// Resumes suspended servers.
+    Resume,
+}
+
+impl RunKind {
+    /// True if it creates, changes or deletes resources.
+    pub fn changes_resources(self) -> bool {
+        matches!(self, Self::Deploy | Self::Update | Self::Undeploy)
+    }
+
+    /// True if it suspends or resumes the servers.
+    pub fn is_suspension(self) -> bool {
+        matches!(self, Self::Suspend | Self::Resume)
+    }
 }
 
 /// A step of a run.

@@ -75,7 +75,8 @@ use types::api::{Api, MarkerPlace};
 pub use driver::{
     Accepted, ByName, Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover,
     Inspection, ListMarked, Login, Marked, Marker, Namesakes, OnDemand, Progress, Proof, Ready,
-    Received, Release, Request, Search, SignalAddress, Signals, Snapshot, Vault,
+    Received, Release, Request, Search, SignalAddress, Signals, Snapshot, Suspend, Suspension,
+    Vault,
 };
 
 use balancing::OctaviaDriver;

@@ -53,6 +53,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1101_run_commands"
     "1111_run_parameters"
     "1121_permissions"
+    "1141_suspension"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -74,6 +75,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1101_run_commands"
     "1111_run_parameters"
     "1121_permissions"
+    "1141_suspension"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

@@ -29,4 +29,5 @@ mod security;
 mod sessions;
 mod signals;
 mod stream;
+mod suspension;
 mod terminal;

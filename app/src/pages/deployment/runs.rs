@@ -18,7 +18,7 @@ pub fn roll_back_href(run: &Run) -> String {
 /// True if a deployment can be rolled back to what a run made: the run changed it and succeeded, and a newer one changed it
 /// since. `runs` are all runs of the deployment.
 pub fn can_roll_back_to(run: &Run, runs: &[Run]) -> bool {
-    let made = |run: &Run| !matches!(run.kind, RunKind::Undeploy | RunKind::Command);
+    let made = |run: &Run| matches!(run.kind, RunKind::Deploy | RunKind::Update);
     let is_older = runs
         .iter()
         .any(|other| made(other) && other.created > run.created);
@@ -27,7 +27,7 @@ pub fn can_roll_back_to(run: &Run, runs: &[Run]) -> bool {
 
 /// The two newest runs with a content, as earlier and later one, for a comparison.
 fn newest_pair(runs: &[Run]) -> Option<(&str, &str)> {
-    let mut changes = runs.iter().filter(|run| run.kind != RunKind::Command);
+    let mut changes = runs.iter().filter(|run| run.kind.changes_resources());
     let later = changes.next()?;
     let earlier = changes.next()?;
     Some((&earlier.id, &later.id))

@@ -12,7 +12,7 @@ use hot::template::Marks;
 use serde_json::{Map, Value};
 pub use store::Namesakes;
 
-pub use abilities::{ByName, Handover, OnDemand, Release, Snapshot};
+pub use abilities::{ByName, Handover, OnDemand, Release, Snapshot, Suspend, Suspension};
 pub use accepted::{Accepted, Request};
 pub use inspection::{Difference, Inspection, differing_fields};
 pub use signals::{Received, SignalAddress, Signals};
@@ -270,6 +270,11 @@ pub trait Driver: Send + Sync {
 
     /// Release of retained resources. `None` for types that are never deleted along with others.
     fn releases(&self) -> Option<&dyn Release> {
+        None
+    }
+
+    /// Suspension with the deployment. `None` for types without it, which stay as they are.
+    fn suspends(&self) -> Option<&dyn Suspend> {
         None
     }
 

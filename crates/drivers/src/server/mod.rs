@@ -16,7 +16,7 @@ use super::properties::Properties;
 use super::{cloud_init, keys, marker};
 use crate::driver::{
     Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover, Inspection,
-    ListMarked, Marked, OnDemand, Progress, Ready, Search, Snapshot,
+    ListMarked, Marked, OnDemand, Progress, Ready, Search, Snapshot, Suspend,
 };
 
 mod attributes;
@@ -28,6 +28,7 @@ mod inspection;
 mod named;
 mod power;
 mod state;
+mod suspension;
 
 /// The metadata key with the public host key.
 const HOST_KEY: &str = "stackloom_host_key";
@@ -49,6 +50,10 @@ impl Driver for Server {
     }
 
     fn snapshots(&self) -> Option<&dyn Snapshot> {
+        Some(self)
+    }
+
+    fn suspends(&self) -> Option<&dyn Suspend> {
         Some(self)
     }
 

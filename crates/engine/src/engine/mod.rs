@@ -25,6 +25,7 @@ mod show;
 mod signal;
 mod start;
 mod strays;
+mod suspension;
 mod sweeps;
 mod terminals;
 mod unattended;

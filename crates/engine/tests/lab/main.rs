@@ -33,6 +33,7 @@ mod roll_back;
 mod scale;
 mod signals;
 mod stranded;
+mod suspension;
 mod sweep;
 mod terminals;
 mod things;
