@@ -297,6 +297,7 @@ mod tests {
             scaling: None,
             command: None,
             log_deleted: None,
+            replaced_by: None,
             id: String::from("r"),
             deployment: String::from("d"),
             kind: RunKind::Deploy,

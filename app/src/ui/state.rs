@@ -287,6 +287,24 @@ pub fn StateBadge<S: DisplayState>(
     badge(state.look(), state.title())
 }
 
+/// Badge of a run's state. A run whose place an update has taken is `Replaced`.
+pub fn run_badge(run: &Run) -> AnyView {
+    match replaced_title(run) {
+        Some(title) => badge(run.state.look(), title),
+        None => view! { <StateBadge state=run.state /> }.into_any(),
+    }
+}
+
+/// Name of the state of a run whose place an update takes. `None` if it goes on, or went on to its end.
+pub fn replaced_title(run: &Run) -> Option<&'static str> {
+    run.replaced_by.as_ref()?;
+    match run.state {
+        RunState::Cancelling => Some("Giving way"),
+        RunState::Cancelled => Some("Replaced"),
+        _ => None,
+    }
+}
+
 /// Badge with this look and name.
 pub fn badge(look: &'static str, title: &'static str) -> AnyView {
     view! {

@@ -26,6 +26,10 @@ pub struct Run {
     /// The command that it carries out, if it is one of [`RunKind::Command`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<RunCommand>,
+    /// The user whose update takes its place. Then it begins no further step, and ends after those at work: cancelled, or
+    /// succeeded if no step was left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<String>,
     /// State.
     pub state: RunState,
     /// The reason in one sentence, if it did not succeed.

@@ -239,7 +239,11 @@ async fn software_acts_before_its_server_is_suspended_and_after_it_is_resumed() 
         });
         let line = lines.last().expect("it tells").to_owned();
         let (count, process) = line.split_once(", of process ").unwrap();
-        let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+        let digits = |text: &str| {
+            text.chars()
+                .take_while(char::is_ascii_digit)
+                .collect::<String>()
+        };
         (digits(count).parse::<u64>().unwrap(), digits(process))
     };
 

@@ -54,6 +54,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1111_run_parameters"
     "1121_permissions"
     "1141_suspension"
+    "1151_run_replacements"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -76,6 +77,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1111_run_parameters"
     "1121_permissions"
     "1141_suspension"
+    "1151_run_replacements"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

@@ -107,6 +107,7 @@ pub async fn update(
         design_version: wanted.design_version,
         cloud,
         base_run: request.base_run,
+        instead_of: request.instead_of,
         on_failure: request.on_failure,
         despite_quota: request.despite_quota,
         ..Changes::default()

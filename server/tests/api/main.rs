@@ -23,6 +23,7 @@ mod outage;
 mod pages;
 mod permission;
 mod pulse;
+mod replace;
 mod requests;
 mod runs;
 mod security;

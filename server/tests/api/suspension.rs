@@ -32,7 +32,10 @@ async fn a_deployment_is_suspended_resumed_and_undeployed_while_suspended() {
     let (suspend, resume) = (format!("{path}/suspend"), format!("{path}/resume"));
     let nothing = json!({});
     let not_found = (404, "not-found".to_owned());
-    assert_eq!(problem(other.post(&suspend, &nothing).await).await, not_found);
+    assert_eq!(
+        problem(other.post(&suspend, &nothing).await).await,
+        not_found
+    );
     let refused = (409, "not-possible-now".to_owned());
     assert_eq!(problem(demo.post(&resume, &nothing).await).await, refused);
 
@@ -52,8 +55,14 @@ async fn a_deployment_is_suspended_resumed_and_undeployed_while_suspended() {
     assert_eq!(servers[0]["status"], "SUSPENDED");
 
     // What is seen before counts for nothing any more, and changes wait for the resumption.
-    let stale = demo.post(&format!("{resume}?base_run={}", started["run"].as_str().unwrap()), &nothing);
-    assert_eq!(problem(stale.await).await, (409, "deployment-changed".to_owned()));
+    let stale = demo.post(
+        &format!("{resume}?base_run={}", started["run"].as_str().unwrap()),
+        &nothing,
+    );
+    assert_eq!(
+        problem(stale.await).await,
+        (409, "deployment-changed".to_owned())
+    );
     assert_eq!(problem(demo.put(&path, &request).await).await, refused);
     let power = format!("{path}/servers/web/power");
     let power = demo.post(&power, &json!({"power": "start"})).await;
@@ -67,5 +76,8 @@ async fn a_deployment_is_suspended_resumed_and_undeployed_while_suspended() {
     assert_eq!(ended(&demo, &again).await, "succeeded");
     let removal = json(demo.delete(&path).await, 202).await;
     assert_eq!(ended(&demo, &removal).await, "succeeded");
-    assert_eq!(lab.leftovers().remove("demo").unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        lab.leftovers().remove("demo").unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }

@@ -263,7 +263,7 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
             {(state == DeploymentState::Busy).then_some(run).flatten().map(|run| view! {
                 <a class="button" data-look="primary" href=run><Icon name="eye" />"Watch the run"</a>
             })}
-            {is_changeable.then_some(change).flatten().map(|change| view! { <a class="button" href=change><Icon name="pencil" />"Change"</a> })}
+            {(is_changeable || state == DeploymentState::Busy).then_some(change).flatten().map(|change| view! { <a class="button" href=change><Icon name="pencil" />"Change"</a> })}
             {(state == DeploymentState::Undeployed).then_some(again).flatten().map(|again| view! {
                 <a class="button" data-look="primary" href=again><Icon name="rocket" />"Deploy again"</a>
             })}

@@ -7,7 +7,10 @@ use crate::{
     load::{Load, Loaded},
     session::use_session,
     time::{self, Ago},
-    ui::{Icon, ProblemCard, StateBadge, prose, skeleton, state::run_title},
+    ui::{
+        Icon, ProblemCard, prose, skeleton,
+        state::{run_badge, run_title},
+    },
 };
 
 /// Address of the plan that rolls a deployment back to what it was after a run.
@@ -117,7 +120,7 @@ fn row(run: &Run, offers_roll_back: bool) -> impl IntoView {
     view! {
         <tr data-link data-run=run.id.clone()>
             <td><a class="row-link" href=format!("/runs/{}", run.id)>{run_title(run)}</a></td>
-            <td class="fit"><StateBadge state=run.state /></td>
+            <td class="fit">{run_badge(run)}</td>
             <td class="fit quiet"><Ago time=run.created.clone() /></td>
             <td class="fit quiet">{took}</td>
             <td class="fit quiet">{run.author.clone()}</td>

@@ -28,6 +28,7 @@ mod permission;
 mod random;
 mod rare;
 mod repair;
+mod replace;
 mod retained;
 mod roll_back;
 mod scale;
