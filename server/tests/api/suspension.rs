@@ -40,7 +40,8 @@ async fn a_deployment_is_suspended_resumed_and_undeployed_while_suspended() {
     assert_eq!(problem(demo.post(&resume, &nothing).await).await, refused);
 
     let run = started["run"].as_str().unwrap();
-    let suspended = demo.post(&format!("{suspend}?base_run={run}"), &nothing);
+    let seen = format!("{suspend}?base_run={run}");
+    let suspended = demo.post(&seen, &nothing);
     let suspended = json(suspended.await, 202).await;
     assert_eq!(ended(&demo, &suspended).await, "succeeded");
     let run = format!("/api/v1/runs/{}", suspended["run"].as_str().unwrap());
@@ -55,10 +56,8 @@ async fn a_deployment_is_suspended_resumed_and_undeployed_while_suspended() {
     assert_eq!(servers[0]["status"], "SUSPENDED");
 
     // What is seen before counts for nothing any more, and changes wait for the resumption.
-    let stale = demo.post(
-        &format!("{resume}?base_run={}", started["run"].as_str().unwrap()),
-        &nothing,
-    );
+    let stale = format!("{resume}?{}", seen.split_once('?').unwrap().1);
+    let stale = demo.post(&stale, &nothing);
     assert_eq!(
         problem(stale.await).await,
         (409, "deployment-changed".to_owned())
