@@ -44,6 +44,30 @@ pub async fn roll_back(id: &str) -> Answer<Started> {
     .await
 }
 
+/// Suspension of a deployment, or its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suspension {
+    /// Suspends the servers.
+    Suspend,
+    /// Resumes the servers.
+    Resume,
+}
+
+/// `POST /deployments/{id}/suspend` and `POST /deployments/{id}/resume`.
+pub async fn suspension(id: &str, which: Suspension, base_run: Option<&str>) -> Answer<Started> {
+    let word = match which {
+        Suspension::Suspend => "suspend",
+        Suspension::Resume => "resume",
+    };
+    let base = base_run.map(|run| format!("?base_run={}", browser::encode(run)));
+    let path = format!(
+        "/deployments/{}/{word}{}",
+        browser::encode(id),
+        base.unwrap_or_default()
+    );
+    send("POST", &path, None::<&()>).await
+}
+
 /// `POST /deployments/{id}/groups/{name}/scale`.
 pub async fn scale(id: &str, group: &str, request: &ScaleRequest) -> Answer<Started> {
     let (id, group) = (browser::encode(id), browser::encode(group));

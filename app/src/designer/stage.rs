@@ -124,6 +124,7 @@ pub fn look_of(word: &str) -> (&'static str, &'static str) {
         "deleting" => ("running", "Removing"),
         "retrying" => ("retrying", "Retrying"),
         "succeeded" => ("succeeded", "Ready"),
+        "suspended" => ("paused", "Suspended"),
         "failed" => ("failed", "Failed"),
         "cancelled" => ("cancelled", "Cancelled"),
         "skipped" => ("skipped", "Skipped"),

@@ -49,6 +49,8 @@ pub fn step_verb(kind: StepKind) -> &'static str {
         StepKind::Pause => "Pause",
         StepKind::Sweep => "Remove strays",
         StepKind::Command => "Command",
+        StepKind::Suspend => "Suspend",
+        StepKind::Resume => "Resume",
     }
 }
 
@@ -64,6 +66,8 @@ pub fn step_icon(kind: StepKind) -> &'static str {
         StepKind::Pause => "circle-pause",
         StepKind::Sweep => "trash-2",
         StepKind::Command => "terminal",
+        StepKind::Suspend => "circle-pause",
+        StepKind::Resume => "play",
     }
 }
 

@@ -11,7 +11,10 @@ use crate::{
     pages::deployment::remove::remove_action,
     session::use_session,
     time::Ago,
-    ui::{Empty, Icon, StateBadge, skeleton, state::run_title},
+    ui::{
+        Empty, Icon, StateBadge, skeleton,
+        state::{run_badge, run_title},
+    },
 };
 
 /// The list of deployments, or an explanation if it is empty.
@@ -86,10 +89,11 @@ enum Filter {
 }
 
 impl Filter {
-    const ALL: [(Filter, &str); 5] = [
+    const ALL: [(Filter, &str); 6] = [
         (Filter::Live, "Live"),
         (Filter::Only(DeploymentState::Busy), "Running"),
         (Filter::Only(DeploymentState::Deployed), "Deployed"),
+        (Filter::Only(DeploymentState::Suspended), "Suspended"),
         (Filter::Only(DeploymentState::Failed), "Failed"),
         (Filter::Only(DeploymentState::Undeployed), "Undeployed"),
     ];
@@ -213,7 +217,7 @@ fn DeploymentRow(it: Deployment) -> impl IntoView {
         view! {
             <span class="last-run">
                 <a class="link" href=format!("/runs/{}", run.id)>{run_title(&run)}</a>
-                <StateBadge state=run.state />
+                {run_badge(&run)}
                 <span class="quiet"><Ago time=when /></span>
             </span>
         }

@@ -1,6 +1,6 @@
 //! The head of the run page: kind, state and actions of the run.
 
-use api::RunState;
+use api::{Run, RunState};
 use leptos::prelude::*;
 
 use super::{RunView, away::NotifyButton, feed::Freshness};
@@ -10,7 +10,7 @@ use crate::{
     time,
     ui::{
         Icon, Question, StateBadge,
-        state::{DisplayState, run_title},
+        state::{DisplayState, badge, replaced_title, run_title},
         use_confirm, use_toasts,
     },
 };
@@ -21,6 +21,15 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
     let clock = time::use_clock();
     let model = view.feed.model;
     let state = Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.run.state)));
+    // The stream of events does not tell who took its place.
+    let replaced = move || {
+        let id = view.id.get();
+        view.runs.with(|runs| {
+            let run = runs?.iter().find(|run| run.id == id)?.clone();
+            let state = state.get()?;
+            replaced_title(&Run { state, ..run })
+        })
+    };
     let progress =
         Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.progress())));
     let title = move || {
@@ -95,7 +104,10 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             <span
                 class="run-state" role="status" data-testid="run-state" data-state=move || state.get().map(DisplayState::word)
             >
-                {move || state.get().map(|state| view! { <StateBadge state /> })}
+                {move || state.get().map(|state| match replaced() {
+                    Some(title) => badge(state.look(), title),
+                    None => view! { <StateBadge state /> }.into_any(),
+                })}
             </span>
             {bar}
             <span class="run-elapsed" title="Elapsed">{took}</span>

@@ -183,6 +183,7 @@ pub fn RunPage() -> impl IntoView {
         selected: RwSignal::new(None),
     };
     keep_fresh(view);
+    look_for_successor(view);
     away::keep_tab_icon(view);
     Effect::new(move |before: Option<()>| {
         id.track();
@@ -244,6 +245,31 @@ pub fn RunPage() -> impl IntoView {
         <Title text=title />
         <div class="run">{body}</div>
     }
+}
+
+/// Looks for the run that takes this one's place, from its end until it has begun.
+fn look_for_successor(view: RunView) {
+    let is_awaited = Memo::new(move |_| {
+        let id = view.id.get();
+        let is_replaced = view.runs.with(|runs| {
+            let run = runs?.iter().find(|run| run.id == id)?;
+            let reason = run.reason.as_deref().unwrap_or_default();
+            Some(run.replaced_by.is_some() && !reason.contains("did not begin"))
+        });
+        view.is_over() && view.is_latest() && is_replaced == Some(true)
+    });
+    Effect::new(move |_| {
+        if !is_awaited.get() {
+            return;
+        }
+        let tick =
+            set_interval_with_handle(move || view.refresh(), std::time::Duration::from_secs(3));
+        on_cleanup(move || {
+            if let Ok(tick) = tick {
+                tick.clear();
+            }
+        });
+    });
 }
 
 /// Loads deployment and runs again when they can have changed: at the end of the run, after its last event (a rollback

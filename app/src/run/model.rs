@@ -215,10 +215,12 @@ impl Model {
                     let is_own = step.resource.as_deref() == Some(name);
                     step.kind == StepKind::Delete && (is_own || self.run.kind == RunKind::Undeploy)
                 });
+                let is_suspended = steps.iter().any(|step| step.kind == StepKind::Suspend);
                 let word = match combined(&states) {
                     StepState::Ready => StepState::Waiting.word(),
                     StepState::Succeeded if is_removal => ResourceState::Deleted.word(),
                     StepState::Running if is_removal => ResourceState::Deleting.word(),
+                    StepState::Succeeded if is_suspended => ResourceState::Suspended.word(),
                     StepState::Succeeded => ResourceState::Ready.word(),
                     state => state.word(),
                 };
@@ -295,6 +297,7 @@ mod tests {
             scaling: None,
             command: None,
             log_deleted: None,
+            replaced_by: None,
             id: String::from("r"),
             deployment: String::from("d"),
             kind: RunKind::Deploy,

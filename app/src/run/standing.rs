@@ -10,7 +10,10 @@ use super::RunView;
 use crate::{
     pages::deployment::runs::{can_roll_back_to, roll_back_href},
     time::Ago,
-    ui::{Icon, StateBadge, state::run_title},
+    ui::{
+        Icon,
+        state::{run_badge, run_title},
+    },
 };
 
 /// Position of a run among the runs of its deployment.
@@ -76,7 +79,7 @@ pub fn OldRunNote(view: RunView) -> impl IntoView {
                         <a class="link" href=format!("/runs/{}", newest.id)>{run_title(&newest)}" by "{newest.author.clone()}</a>
                         ", "<Ago time=newest.created.clone() />"."
                     </span>
-                    <StateBadge state=newest.state />
+                    {run_badge(&newest)}
                     {back}
                     <span class="quiet">"This page shows the past: drawing, steps and log are those of this run."</span>
                 </p>
@@ -106,6 +109,7 @@ mod tests {
             started: None,
             ended: None,
             log_deleted: None,
+            replaced_by: None,
             steps: Vec::new(),
         }
     }

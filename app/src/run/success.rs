@@ -42,8 +42,8 @@ pub fn SuccessCard(view: RunView) -> impl IntoView {
             RunKind::Undeploy => "All resources are removed".to_owned(),
             _ => format!("{} succeeded", run_title(&run)),
         };
-        let outputs = (!matches!(run.kind, RunKind::Undeploy | RunKind::Command))
-            .then(|| outputs_view(outputs));
+        let outputs =
+            matches!(run.kind, RunKind::Deploy | RunKind::Update).then(|| outputs_view(outputs));
         Some(view! {
             <section class="success" role="status" data-testid="success">
                 <Icon name="circle-check" />

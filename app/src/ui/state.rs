@@ -42,6 +42,8 @@ pub fn run_title(run: &Run) -> Cow<'static, str> {
         RunKind::Update => "Update",
         RunKind::Undeploy => "Undeploy",
         RunKind::Command => "Command",
+        RunKind::Suspend => "Suspend",
+        RunKind::Resume => "Resume",
     };
     title.into()
 }
@@ -145,6 +147,7 @@ impl DisplayState for DeploymentState {
         match self {
             Self::Busy => "busy",
             Self::Deployed => "deployed",
+            Self::Suspended => "suspended",
             Self::Failed => "failed",
             Self::Undeployed => "undeployed",
         }
@@ -154,6 +157,7 @@ impl DisplayState for DeploymentState {
         match self {
             Self::Busy => "Running",
             Self::Deployed => "Deployed",
+            Self::Suspended => "Suspended",
             Self::Failed => "Failed",
             Self::Undeployed => "Undeployed",
         }
@@ -163,6 +167,7 @@ impl DisplayState for DeploymentState {
         match self {
             Self::Busy => "running",
             Self::Deployed => "succeeded",
+            Self::Suspended => "paused",
             Self::Failed => "failed",
             Self::Undeployed => "skipped",
         }
@@ -174,6 +179,7 @@ impl DisplayState for ResourceState {
         match self {
             Self::Creating => "creating",
             Self::Ready => "ready",
+            Self::Suspended => "suspended",
             Self::Updating => "updating",
             Self::Deleting => "deleting",
             Self::Deleted => "deleted",
@@ -185,6 +191,7 @@ impl DisplayState for ResourceState {
         match self {
             Self::Creating => "Creating",
             Self::Ready => "Ready",
+            Self::Suspended => "Suspended",
             Self::Updating => "Updating",
             Self::Deleting => "Removing",
             Self::Deleted => "Removed",
@@ -196,6 +203,7 @@ impl DisplayState for ResourceState {
         match self {
             Self::Creating | Self::Updating | Self::Deleting => "running",
             Self::Ready => "succeeded",
+            Self::Suspended => "paused",
             Self::Deleted => "skipped",
             Self::Failed => "failed",
         }
@@ -277,6 +285,24 @@ pub fn StateBadge<S: DisplayState>(
     state: S,
 ) -> impl IntoView {
     badge(state.look(), state.title())
+}
+
+/// Badge of a run's state. A run whose place an update has taken is `Replaced`.
+pub fn run_badge(run: &Run) -> AnyView {
+    match replaced_title(run) {
+        Some(title) => badge(run.state.look(), title),
+        None => view! { <StateBadge state=run.state /> }.into_any(),
+    }
+}
+
+/// Name of the state of a run whose place an update takes. `None` if it goes on, or went on to its end.
+pub fn replaced_title(run: &Run) -> Option<&'static str> {
+    run.replaced_by.as_ref()?;
+    match run.state {
+        RunState::Cancelling => Some("Giving way"),
+        RunState::Cancelled => Some("Replaced"),
+        _ => None,
+    }
 }
 
 /// Badge with this look and name.

@@ -36,6 +36,11 @@ pub struct DeployRequest {
     /// deployment has a newer run. Without it, nothing is checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_run: Option<String>,
+    /// For an update: id of the run at work, whose place it takes. That run begins no further step. When its steps at work
+    /// have ended, the update is planned from what exists then. If that takes more than some seconds, the response names
+    /// this run, and the update begins by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<String>,
     /// Starts even if a quota is too small. Without this, the request is refused with `quota-exceeded`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub despite_quota: bool,
@@ -187,6 +192,8 @@ pub enum DeploymentState {
     Busy,
     /// The last run succeeded, and resources exist.
     Deployed,
+    /// All servers are suspended. Until it is resumed it can only be undeployed.
+    Suspended,
     /// The last run failed or was cancelled. It can be resumed or undeployed.
     Failed,
     /// No resources are left in the cloud.
@@ -239,6 +246,8 @@ pub enum ResourceState {
     Creating,
     /// Exists.
     Ready,
+    /// Exists, and is suspended with its deployment, or was about to be.
+    Suspended,
     /// Being updated.
     Updating,
     /// Being deleted.

@@ -26,6 +26,10 @@ pub struct Run {
     /// The command that it carries out, if it is one of [`RunKind::Command`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<RunCommand>,
+    /// The user whose update takes its place. Then it begins no further step, and ends after those at work: cancelled, or
+    /// succeeded if no step was left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<String>,
     /// State.
     pub state: RunState,
     /// The reason in one sentence, if it did not succeed.
@@ -85,6 +89,22 @@ pub enum RunKind {
     Undeploy,
     /// Runs a command on servers. The resources stay as they are.
     Command,
+    /// Suspends the servers.
+    Suspend,
+    /// Resumes suspended servers.
+    Resume,
+}
+
+impl RunKind {
+    /// True if it creates, changes or deletes resources.
+    pub fn changes_resources(self) -> bool {
+        matches!(self, Self::Deploy | Self::Update | Self::Undeploy)
+    }
+
+    /// True if it suspends or resumes the servers.
+    pub fn is_suspension(self) -> bool {
+        matches!(self, Self::Suspend | Self::Resume)
+    }
 }
 
 /// A step of a run.

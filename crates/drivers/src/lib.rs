@@ -76,7 +76,7 @@ pub use driver::{
     Abilities, Accepted, ByName, Context, DelayedDeletion, Difference, Driver, DriverError,
     Duplicates, Earlier, Handover, Inspect, Inspection, ListMarked, Login, Marked, Marker,
     Namesakes, OnDemand, Progress, Proof, Ready, Received, Release, Request, Search, SignalAddress,
-    Signals, Snapshot, Update, Vault,
+    Signals, Snapshot, Suspend, Suspension, Update, Vault,
 };
 
 use balancing::OctaviaDriver;

@@ -205,6 +205,69 @@ async fn a_deployments_output_is_read_changed_and_removed() {
     bench.lab.stop().await;
 }
 
+/// A counter on the server, and a script that tells how far it has come when the server is suspended and resumed.
+const COUNTER: &str = "  counting:
+    type: OS::Heat::SoftwareConfig
+    properties: {group: script, config: 'nohup sh -c \"while :; do date >> /root/count; sleep 0.2; done\" >/dev/null 2>&1 &'}
+  counter:
+    type: OS::Heat::SoftwareDeployment
+    properties: {config: {get_resource: counting}, server: {get_resource: web}}
+  telling:
+    type: OS::Heat::SoftwareConfig
+    properties: {group: script, config: 'echo \"$deploy_action at $(wc -l < /root/count), of process $(pgrep -o -f root/count)\"'}
+  teller:
+    type: OS::Heat::SoftwareDeployment
+    depends_on: counter
+    properties: {config: {get_resource: telling}, server: {get_resource: web}, actions: [SUSPEND, RESUME]}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn software_acts_before_its_server_is_suspended_and_after_it_is_resumed() {
+    let config = LabConfig::docker("engine-suspension", "172.31.55.0/24".parse().unwrap());
+    let lab = Lab::start(config).await.unwrap();
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+    let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
+    let started = bench.start(&template("hello", COUNTER)).await;
+    let (run, events) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(!is_logged(&events, "at 0, of"), "it does not act on CREATE");
+    let told = |events: &[Event], action: &str| {
+        let lines = events.iter().filter_map(|event| match &event.body {
+            EventBody::Log(line) => line.text.split(&format!("{action} at ")).nth(1),
+            _ => None,
+        });
+        let line = lines.last().expect("it tells").to_owned();
+        let (count, process) = line.split_once(", of process ").unwrap();
+        let digits = |text: &str| {
+            text.chars()
+                .take_while(char::is_ascii_digit)
+                .collect::<String>()
+        };
+        (digits(count).parse::<u64>().unwrap(), digits(process))
+    };
+
+    let (engine, actor, deployment) = (&bench.engine, &bench.actor, &started.deployment);
+    let suspended = engine.suspend(actor, deployment).await.unwrap();
+    let (run, events) = story(&bench, &suspended.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let before = told(&events, "SUSPEND");
+    let servers = engine.live_servers(actor, deployment).await.unwrap();
+    assert_eq!(servers[0].status.as_deref(), Some("SUSPENDED"));
+
+    let resumed = engine.resume_deployment(actor, deployment).await.unwrap();
+    let (run, events) = story(&bench, &resumed.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let after = told(&events, "RESUME");
+    assert!(after.0 >= before.0, "it went on: {before:?}, {after:?}");
+    assert_eq!(after.1, before.1, "the process is the same");
+
+    let undeployed = bench.undeploy(deployment).await;
+    assert_eq!(undeployed.state, RunState::Succeeded);
+    assert_eq!(bench.left(), Vec::<String>::new());
+    bench.lab.stop().await;
+}
+
 fn is_logged(events: &[Event], part: &str) -> bool {
     events
         .iter()

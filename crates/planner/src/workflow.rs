@@ -125,6 +125,10 @@ pub enum StepKind {
     Sweep,
     /// Run the command of the run on the server. It is never repeated unasked.
     Command,
+    /// Suspend the server, or run the software deployment for SUSPEND.
+    Suspend,
+    /// Resume the server, or run the software deployment for RESUME.
+    Resume,
 }
 
 /// Resource of a run: its description with parameters inserted.

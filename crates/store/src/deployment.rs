@@ -99,7 +99,7 @@ impl DeploymentRow {
 }
 
 const SELECT: &str = "SELECT id, cloud, project_id, name, state, template, beside, layout, parameters, outputs, design, design_version, \
-    author, last_run, created, updated, good, good_hidden, hidden, last_check FROM deployments";
+    author, last_run, created, updated, good, good_hidden, hidden, last_check, suspended FROM deployments";
 
 /// The deployments of a page of the list.
 const ON_PAGE: &str = " (SELECT id, last_run FROM deployments WHERE cloud = $1 AND project_id = $2 \
@@ -120,7 +120,7 @@ impl Store {
     pub async fn deployment_list(&self, tenant: &Tenant, page: Page) -> Result<Vec<Deployment>> {
         let doing = "listing deployments";
         let rows = sqlx::query(
-            "SELECT id, name, state, design, design_version, author, last_run, created, updated, CAST(CASE WHEN good IS NULL THEN 0 ELSE 1 END AS BIGINT) AS has_good \
+            "SELECT id, name, state, suspended, design, design_version, author, last_run, created, updated, CAST(CASE WHEN good IS NULL THEN 0 ELSE 1 END AS BIGINT) AS has_good \
              FROM deployments WHERE cloud = $1 AND project_id = $2 ORDER BY created DESC, id DESC LIMIT $3 OFFSET $4",
         )
         .bind(&tenant.cloud)
@@ -131,7 +131,7 @@ impl Store {
         .await;
         let mut deployments = read_all(rows, listed, doing)?;
         let rows = sqlx::query(statement(&[
-            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, command, \
+            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, command, replaced_by, \
              (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted \
              FROM runs WHERE id IN (SELECT last_run FROM",
             ON_PAGE,
@@ -414,10 +414,17 @@ pub(crate) async fn set_state(
     state: DeploymentState,
     time: &str,
 ) -> sqlx::Result<()> {
-    sqlx::query("UPDATE deployments SET state = $1, updated = $2 WHERE id = $3")
-        .bind(to_text(&state))
+    let is_suspended = state == DeploymentState::Suspended;
+    let stored = if is_suspended {
+        DeploymentState::Deployed
+    } else {
+        state
+    };
+    sqlx::query("UPDATE deployments SET state = $1, updated = $2, suspended = $4 WHERE id = $3")
+        .bind(to_text(&stored))
         .bind(time)
         .bind(id)
+        .bind(i64::from(is_suspended))
         .execute(&mut *connection)
         .await?;
     if state != DeploymentState::Deployed {
@@ -485,8 +492,17 @@ fn design_version(row: &Row) -> sqlx::Result<Option<u32>> {
     version.map(to_u32).transpose()
 }
 
-fn listed(row: &Row) -> sqlx::Result<Deployment> {
+fn state(row: &Row) -> sqlx::Result<DeploymentState> {
     let state = from_text::<DeploymentState>(row.try_get("state")?)?;
+    let is_suspended = row.try_get::<i64, _>("suspended")? != 0;
+    Ok(match state {
+        DeploymentState::Deployed if is_suspended => DeploymentState::Suspended,
+        state => state,
+    })
+}
+
+fn listed(row: &Row) -> sqlx::Result<Deployment> {
+    let state = state(row)?;
     let has_good = row.try_get::<i64, _>("has_good")? != 0;
     Ok(Deployment {
         id: row.try_get("id")?,
@@ -533,7 +549,7 @@ fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {
         hidden: good_hidden,
         ..good
     });
-    let state = from_text::<DeploymentState>(row.try_get("state")?)?;
+    let state = state(row)?;
     Ok(DeploymentRow {
         tenant: Tenant::read(row)?,
         parameters: from_json(row.try_get("parameters")?)?,

@@ -44,6 +44,8 @@ pub struct HeldRun {
     pub fence: i64,
     /// Cancellations that the holder has not obeyed yet.
     pub cancels: i64,
+    /// True if an update takes its place, and it may have steps left to begin.
+    pub gives_way: bool,
 }
 
 /// True if no server holds the run.
@@ -180,7 +182,8 @@ impl Operator {
     /// If the database fails.
     pub async fn run_list_held(&self) -> Result<Vec<HeldRun>> {
         let rows = sqlx::query(statement(&[
-            "SELECT id, fence, cancels FROM runs WHERE holder = $1 AND ",
+            "SELECT id, fence, cancels, CAST(CASE WHEN replaced_by IS NOT NULL AND state IN ('queued', 'running') THEN 1 ELSE 0 END AS BIGINT) \
+             AS gives_way FROM runs WHERE holder = $1 AND ",
             HAS_WORK,
         ]))
         .bind(self.store().server())
@@ -191,6 +194,7 @@ impl Operator {
                 id: row.try_get("id")?,
                 fence: row.try_get("fence")?,
                 cancels: row.try_get("cancels")?,
+                gives_way: row.try_get::<i64, _>("gives_way")? != 0,
             })
         };
         read_all(rows, held, "listing runs")

@@ -53,6 +53,8 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1101_run_commands"
     "1111_run_parameters"
     "1121_permissions"
+    "1141_suspension"
+    "1151_run_replacements"
     "1161_design_viewers"
 };
 
@@ -75,6 +77,8 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1101_run_commands"
     "1111_run_parameters"
     "1121_permissions"
+    "1141_suspension"
+    "1151_run_replacements"
     "1161_design_viewers"
 };
 

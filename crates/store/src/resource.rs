@@ -82,7 +82,7 @@ impl Store {
     ) -> Result<Vec<ResourceRow>> {
         let rows = sqlx::query(
             "SELECT r.name, r.spec, r.physical_id, r.reference, r.attributes, r.state, r.incarnation, r.made_from, r.made_with, r.tried, \
-             r.read_at FROM resources r JOIN deployments d ON d.id = r.deployment \
+             r.read_at, r.suspended FROM resources r JOIN deployments d ON d.id = r.deployment \
              WHERE r.deployment = $1 AND d.cloud = $2 AND d.project_id = $3 ORDER BY r.name",
         )
         .bind(deployment)
@@ -192,7 +192,7 @@ pub(crate) async fn change(
             made_with,
         } => sqlx::query(
             "UPDATE resources SET state = 'ready', reference = $3, attributes = $4, physical_id = $5, made_from = $6, made_with = $7, \
-             read_at = $8, tried = NULL WHERE deployment = $1 AND name = $2",
+             read_at = $8, tried = NULL, suspended = 0 WHERE deployment = $1 AND name = $2",
         )
         .bind(deployment)
         .bind(name)
@@ -221,6 +221,16 @@ pub(crate) async fn change(
         .bind(deployment)
         .bind(name)
         .bind(to_text(state)),
+        ResourceChange::To {
+            state: state @ (ResourceState::Ready | ResourceState::Suspended),
+            ..
+        } => sqlx::query(
+            "UPDATE resources SET state = 'ready', suspended = $3 WHERE deployment = $1 AND name = $2",
+        )
+        .bind(deployment)
+        .bind(name)
+        .bind(i64::from(*state == ResourceState::Suspended)),
+        // A server whose deletion fails stays suspended.
         ResourceChange::To { state, .. } => {
             sqlx::query("UPDATE resources SET state = $3 WHERE deployment = $1 AND name = $2")
                 .bind(deployment)
@@ -263,7 +273,7 @@ async fn begin(
     sqlx::query(
         "INSERT INTO resources (deployment, name, type, spec, external_id, state, incarnation) VALUES ($1, $2, $3, $4, $5, $6, $7) \
          ON CONFLICT (deployment, name) DO UPDATE SET type = excluded.type, spec = excluded.spec, external_id = excluded.external_id, \
-         state = excluded.state, incarnation = excluded.incarnation",
+         state = excluded.state, incarnation = excluded.incarnation, suspended = 0",
     )
     .bind(deployment)
     .bind(name)
@@ -298,6 +308,15 @@ fn external_id(spec: &ResourceSpec) -> Option<String> {
     }
 }
 
+fn state(row: &Row) -> sqlx::Result<ResourceState> {
+    let state = from_text(row.try_get("state")?)?;
+    let is_suspended = row.try_get::<i64, _>("suspended")? != 0;
+    Ok(match state {
+        ResourceState::Ready | ResourceState::Failed if is_suspended => ResourceState::Suspended,
+        state => state,
+    })
+}
+
 fn resource(row: &Row) -> sqlx::Result<ResourceRow> {
     Ok(ResourceRow {
         name: row.try_get("name")?,
@@ -305,7 +324,7 @@ fn resource(row: &Row) -> sqlx::Result<ResourceRow> {
         physical_id: row.try_get("physical_id")?,
         reference: from_json_column(row.try_get("reference")?)?,
         attributes: from_json_column(row.try_get("attributes")?)?.unwrap_or_default(),
-        state: from_text(row.try_get("state")?)?,
+        state: state(row)?,
         incarnation: to_u32(row.try_get("incarnation")?)?,
         made_from: from_json_column(row.try_get("made_from")?)?.unwrap_or_default(),
         made_with: from_json_column(row.try_get("made_with")?)?,

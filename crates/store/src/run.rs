@@ -95,7 +95,7 @@ pub enum RunProgress {
 }
 
 pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, author_id, created, started, \
-    ended, rolls_back, scaling, command, resumed_from, roll_back, holder, fence, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
+    ended, rolls_back, scaling, command, resumed_from, roll_back, replaced_by, holder, fence, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
 
 impl Store {
     /// A page of a deployment's runs, newest first, without workflows.
@@ -109,7 +109,7 @@ impl Store {
         page: Page,
     ) -> Result<Vec<Run>> {
         let rows = sqlx::query(
-            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, command, \
+            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, command, replaced_by, \
              (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs \
              WHERE deployment = $1 AND cloud = $2 AND project_id = $3 ORDER BY created DESC, id DESC LIMIT $4 OFFSET $5",
         )
@@ -250,6 +250,45 @@ impl Store {
         Ok(standing.unwrap_or(RunProgress::Ended))
     }
 
+    /// Notes that an update of this user takes the place of an active run. [`Outcome::Conflict`] if the run has ended.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn run_replace(&self, tenant: &Tenant, id: &str, by: &str) -> Result<Outcome> {
+        let done = sqlx::query(
+            "UPDATE runs SET replaced_by = $4 WHERE id = $1 AND cloud = $2 AND project_id = $3 \
+             AND state NOT IN ('succeeded', 'failed', 'cancelled')",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(by)
+        .execute(&self.pool)
+        .await
+        .map_err(Error::at("replacing a run"))?;
+        Ok(Outcome::of(done.rows_affected()))
+    }
+
+    /// Adds a line to the reason of a run that has ended.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn run_add_reason(&self, tenant: &Tenant, id: &str, line: &str) -> Result<()> {
+        sqlx::query(
+            "UPDATE runs SET reason = CASE WHEN reason IS NULL THEN $4 ELSE reason || $5 || $4 END \
+             WHERE id = $1 AND cloud = $2 AND project_id = $3 AND state IN ('succeeded', 'failed', 'cancelled')",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(line)
+        .bind("\n")
+        .execute(&self.pool)
+        .await
+        .map(drop)
+        .map_err(Error::at("adding to a run's reason"))
+    }
+
     /// Cancels the roll-back of a run. If the run has ended, the token for the roll-back is deleted.
     ///
     /// # Errors
@@ -382,7 +421,7 @@ impl Transaction {
         from: RunState,
     ) -> Result<Outcome> {
         let done = sqlx::query(
-            "UPDATE runs SET state = 'queued', resumed_from = state, ended = NULL, holder = $5, fence = fence + 1, cancels = 0 \
+            "UPDATE runs SET state = 'queued', resumed_from = state, ended = NULL, holder = $5, fence = fence + 1, cancels = 0, replaced_by = NULL \
              WHERE id = $1 AND cloud = $2 AND project_id = $3 AND state = $4",
         )
         .bind(id)
@@ -515,6 +554,7 @@ pub(crate) fn shown(row: &Row) -> sqlx::Result<Run> {
         rolls_back: row.try_get::<i64, _>("rolls_back")? != 0,
         scaling: from_json_column(row.try_get("scaling")?)?,
         command: from_json_column(row.try_get("command")?)?,
+        replaced_by: row.try_get("replaced_by")?,
         state: from_text::<RunState>(row.try_get("state")?)?,
         reason: row.try_get("reason")?,
         author: row.try_get("author")?,

@@ -107,6 +107,7 @@ pub async fn update(
         design_version: wanted.design_version,
         cloud,
         base_run: request.base_run,
+        instead_of: request.instead_of,
         on_failure: request.on_failure,
         despite_quota: request.despite_quota,
         ..Changes::default()
@@ -169,7 +170,7 @@ pub async fn upgrade(
 
 /// `?base_run=...`
 #[derive(Deserialize)]
-pub struct RollBackQuery {
+pub struct BaseQuery {
     base_run: Option<String>,
 }
 
@@ -181,7 +182,7 @@ pub async fn roll_back(
     State(services): State<Services>,
     Member(caller): Member,
     Path(id): Path<String>,
-    Query(query): Query<RollBackQuery>,
+    Query(query): Query<BaseQuery>,
 ) -> Result<impl IntoResponse> {
     check_base(&services, &caller, &id, query.base_run.as_deref()).await?;
     let cloud = services.facts.of(&caller.actor).await;
@@ -191,6 +192,37 @@ pub async fn roll_back(
             .roll_back(&caller.actor, &id, &cloud)
             .await?,
     ))
+}
+
+/// Starts a run that suspends all servers, dependents first. Memory, volumes and addresses are kept.
+///
+/// A suspended deployment can be checked, resumed and undeployed; other changes are refused. With `base_run`, the newest
+/// run that the user has seen, it is refused if there is a newer one.
+#[utoipa::path(post, path = "/api/v1/deployments/{id}/suspend", tag = "deployments", params(("id" = String, Path), ("base_run" = Option<String>, Query)), responses((status = 202, body = Started)))]
+pub async fn suspend(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+    Query(query): Query<BaseQuery>,
+) -> Result<impl IntoResponse> {
+    check_base(&services, &caller, &id, query.base_run.as_deref()).await?;
+    let engine = &services.engine;
+    Ok(accepted(engine.suspend(&caller.actor, &id).await?))
+}
+
+/// Starts a run that resumes the suspended servers, dependents last.
+///
+/// With `base_run`, the newest run that the user has seen, it is refused if there is a newer one.
+#[utoipa::path(post, path = "/api/v1/deployments/{id}/resume", tag = "deployments", params(("id" = String, Path), ("base_run" = Option<String>, Query)), responses((status = 202, body = Started)))]
+pub async fn resume(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+    Query(query): Query<BaseQuery>,
+) -> Result<impl IntoResponse> {
+    check_base(&services, &caller, &id, query.base_run.as_deref()).await?;
+    let resumed = services.engine.resume_deployment(&caller.actor, &id);
+    Ok(accepted(resumed.await?))
 }
 
 /// `?force=true&base_run=...`

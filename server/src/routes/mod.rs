@@ -90,6 +90,8 @@ pub fn api(services: &Services) -> Router<Services> {
             post(permission::give).delete(permission::revoke),
         )
         .route("/deployments/{id}/rollback", post(deployments::roll_back))
+        .route("/deployments/{id}/suspend", post(deployments::suspend))
+        .route("/deployments/{id}/resume", post(deployments::resume))
         .route(
             "/deployments/{id}/groups/{name}/scale",
             post(deployments::scale),

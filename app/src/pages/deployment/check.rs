@@ -50,7 +50,9 @@ pub fn CheckSection(deployment: Load<Deployment>) -> impl IntoView {
         let (last, is_present, state) = shown.get()?;
         let is_busy = state == DeploymentState::Busy;
         let locked = move || is_busy || is_checking.get() || !session.can_change();
-        let has_damage = is_present && last.as_ref().is_some_and(Check::has_damage);
+        let is_suspended = state == DeploymentState::Suspended;
+        let has_damage =
+            is_present && !is_suspended && last.as_ref().is_some_and(Check::has_damage);
         let about = last.as_ref().map(|check| {
             view! {
                 <span class="meta">

@@ -13,7 +13,12 @@ use crate::{
     frame::{Crumb, use_frame},
     load::{Load, Loaded},
     time::{self, Ago},
-    ui::{Empty, ProblemCard, StateBadge, diff::line_diff, skeleton, state::run_title},
+    ui::{
+        Empty, ProblemCard, StateBadge,
+        diff::line_diff,
+        skeleton,
+        state::{run_badge, run_title},
+    },
 };
 
 /// A run with its steps and content.
@@ -161,7 +166,7 @@ fn head(run: &Run) -> impl IntoView + use<> {
     view! {
         <tr data-link>
             <td><a class="row-link" href=format!("/runs/{}", run.id)>{run_title(run)}</a></td>
-            <td class="fit"><StateBadge state=run.state /></td>
+            <td class="fit">{run_badge(run)}</td>
             <td class="fit quiet"><Ago time=run.created.clone() /></td>
             <td class="fit quiet">{took}</td>
             <td class="fit quiet">{run.author.clone()}</td>

@@ -29,7 +29,7 @@ pub fn Groups(deployment: Load<Deployment>) -> impl IntoView {
     move || {
         let (groups, state) = groups.get();
         (!groups.is_empty()).then(|| {
-            let is_busy = state == DeploymentState::Busy;
+            let is_busy = matches!(state, DeploymentState::Busy | DeploymentState::Suspended);
             let rows = groups
                 .into_iter()
                 .map(|group| view! { <GroupRow group is_busy scale /> })
@@ -57,7 +57,7 @@ pub fn Groups(deployment: Load<Deployment>) -> impl IntoView {
 #[component]
 fn GroupRow(
     group: ScalingGroup,
-    /// True while a run is active on the deployment.
+    /// True while a run is active on the deployment, or it is suspended.
     is_busy: bool,
     scale: Callback<(ScalingGroup, Option<String>, u64)>,
 ) -> impl IntoView {

@@ -31,7 +31,7 @@ pub fn Items(deployment: Load<Deployment>) -> impl IntoView {
     move || {
         let (items, state) = items.get();
         (!items.is_empty()).then(|| {
-            let is_busy = state == DeploymentState::Busy;
+            let is_busy = matches!(state, DeploymentState::Busy | DeploymentState::Suspended);
             let rows = items
                 .into_iter()
                 .map(|item| view! { <ItemRow item is_busy deployment proposals /> })
@@ -59,7 +59,7 @@ pub fn Items(deployment: Load<Deployment>) -> impl IntoView {
 #[component]
 fn ItemRow(
     item: DeployedItem,
-    /// True while a run is active on the deployment.
+    /// True while a run is active on the deployment, or it is suspended.
     is_busy: bool,
     deployment: Load<Deployment>,
     proposals: Proposals,

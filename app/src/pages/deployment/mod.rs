@@ -14,6 +14,7 @@ pub mod roll_back;
 pub mod runs;
 mod services;
 mod strays;
+mod suspension;
 pub mod undeploy;
 
 use std::collections::HashMap;
@@ -189,6 +190,9 @@ fn Head(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> i
 /// Next steps after a failure, as text. Their buttons are above and on the run's page.
 #[component]
 fn NextSteps(it: Deployment) -> impl IntoView {
+    if it.state == DeploymentState::Suspended {
+        return view! { <suspension::SuspendedNote /> }.into_any();
+    }
     if it.state != DeploymentState::Failed {
         return ().into_any();
     }
@@ -252,13 +256,14 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
                 .is_some_and(|run| run.kind == api::RunKind::Undeploy)
             })
     };
-    let exists = matches!(state, DeploymentState::Deployed | DeploymentState::Failed);
+    let is_changeable = matches!(state, DeploymentState::Deployed | DeploymentState::Failed);
+    let exists = is_changeable || state == DeploymentState::Suspended;
     view! {
         <div class="page-actions">
             {(state == DeploymentState::Busy).then_some(run).flatten().map(|run| view! {
                 <a class="button" data-look="primary" href=run><Icon name="eye" />"Watch the run"</a>
             })}
-            {exists.then_some(change).flatten().map(|change| view! { <a class="button" href=change><Icon name="pencil" />"Change"</a> })}
+            {(is_changeable || state == DeploymentState::Busy).then_some(change).flatten().map(|change| view! { <a class="button" href=change><Icon name="pencil" />"Change"</a> })}
             {(state == DeploymentState::Undeployed).then_some(again).flatten().map(|again| view! {
                 <a class="button" data-look="primary" href=again><Icon name="rocket" />"Deploy again"</a>
             })}
@@ -272,6 +277,7 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
                 </button>
             })}
             <command::CommandButton deployment />
+            <suspension::SuspensionButtons deployment runs />
             {rolls_back.map(|id| view! { <roll_back::RollBackButton deployment=Signal::stored(Some(id)) /> })}
             {exists.then(|| view! {
                 <button
@@ -468,11 +474,12 @@ fn Resources(
                     <a class="button" data-size="small" href=href.clone() aria-label=label.clone()><Icon name="terminal" />"Terminal"</a>
                 })
             });
-            let power = has_console.then(|| {
+            let is_suspended = resource.state == ResourceState::Suspended;
+            let power = (has_console && !is_suspended).then(|| {
                 let (deployment, name) = (deployment.clone(), resource.name.clone());
                 view! { <power::PowerMenu deployment name number servers /> }
             });
-            let live = has_console.then(|| view! { <power::LiveState name=resource.name.clone() servers /> });
+            let live = has_console.then(|| view! { <power::LiveState name=resource.name.clone() is_suspended servers /> });
             let state = match damage.get(&resource.name) {
                 Some(kind) => view! { <StateBadge state=*kind /> }.into_any(),
                 None => view! { <StateBadge state=resource.state /> }.into_any(),

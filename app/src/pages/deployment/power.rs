@@ -50,21 +50,27 @@ pub fn live_servers(deployment: Load<Deployment>) -> Load<Vec<LiveServer>> {
     servers
 }
 
-/// The state of a server in the cloud, if it differs from a running one, and its addresses.
+/// Nova's status of a suspended server.
+const SUSPENDED: &str = "SUSPENDED";
+
+/// The state of a server in the cloud, if it differs from the expected one, and its addresses.
 #[component]
 pub fn LiveState(
     /// Name of the server.
     name: String,
+    /// True if the server is suspended with its deployment.
+    is_suspended: bool,
     /// The servers.
     servers: Load<Vec<LiveServer>>,
 ) -> impl IntoView {
+    let expected = if is_suspended { SUSPENDED } else { RUNNING };
     move || {
         servers.with(|all| {
             let server = all?.iter().find(|server| server.name == name)?;
             let state = match (&server.status, &server.task) {
                 (None, _) => Some("gone from the cloud".to_owned()),
                 (Some(status), Some(task)) => Some(format!("{status}, {task}")),
-                (Some(status), None) => (status != RUNNING).then(|| status.clone()),
+                (Some(status), None) => (status != expected).then(|| status.clone()),
             };
             let state = state.map(|state| {
                 let title = server.fault.clone();

@@ -7,7 +7,10 @@ use crate::{
     load::{Load, Loaded},
     session::use_session,
     time::{self, Ago},
-    ui::{Icon, ProblemCard, StateBadge, prose, skeleton, state::run_title},
+    ui::{
+        Icon, ProblemCard, prose, skeleton,
+        state::{run_badge, run_title},
+    },
 };
 
 /// Address of the plan that rolls a deployment back to what it was after a run.
@@ -18,7 +21,7 @@ pub fn roll_back_href(run: &Run) -> String {
 /// True if a deployment can be rolled back to what a run made: the run changed it and succeeded, and a newer one changed it
 /// since. `runs` are all runs of the deployment.
 pub fn can_roll_back_to(run: &Run, runs: &[Run]) -> bool {
-    let made = |run: &Run| !matches!(run.kind, RunKind::Undeploy | RunKind::Command);
+    let made = |run: &Run| matches!(run.kind, RunKind::Deploy | RunKind::Update);
     let is_older = runs
         .iter()
         .any(|other| made(other) && other.created > run.created);
@@ -27,7 +30,7 @@ pub fn can_roll_back_to(run: &Run, runs: &[Run]) -> bool {
 
 /// The two newest runs with a content, as earlier and later one, for a comparison.
 fn newest_pair(runs: &[Run]) -> Option<(&str, &str)> {
-    let mut changes = runs.iter().filter(|run| run.kind != RunKind::Command);
+    let mut changes = runs.iter().filter(|run| run.kind.changes_resources());
     let later = changes.next()?;
     let earlier = changes.next()?;
     Some((&earlier.id, &later.id))
@@ -117,7 +120,7 @@ fn row(run: &Run, offers_roll_back: bool) -> impl IntoView {
     view! {
         <tr data-link data-run=run.id.clone()>
             <td><a class="row-link" href=format!("/runs/{}", run.id)>{run_title(run)}</a></td>
-            <td class="fit"><StateBadge state=run.state /></td>
+            <td class="fit">{run_badge(run)}</td>
             <td class="fit quiet"><Ago time=run.created.clone() /></td>
             <td class="fit quiet">{took}</td>
             <td class="fit quiet">{run.author.clone()}</td>

@@ -5,6 +5,7 @@ use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::{
     Page, changes,
+    obstacle::ObstacleNote,
     quota::{self, QuotaLine},
 };
 use crate::{
@@ -31,12 +32,7 @@ pub(super) fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
                 .filter(|it| {
                     (design.is_some() && it.design == design) || target.as_ref() == Some(&it.id)
                 })
-                .filter(|it| {
-                    matches!(
-                        it.state,
-                        DeploymentState::Deployed | DeploymentState::Failed
-                    )
-                })
+                .filter(|it| it.state != DeploymentState::Undeployed)
                 .map(|it| (it.id.clone(), it.name.clone()))
                 .collect::<Vec<_>>()
         })
@@ -112,6 +108,7 @@ pub(super) fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
                 </button>
             </form>
         </header>
+        <ObstacleNote page />
         <ProblemNote problem=page.refused />
     }
 }

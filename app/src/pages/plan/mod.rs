@@ -8,6 +8,7 @@ mod change_row;
 mod changes;
 mod consequences;
 mod head;
+mod obstacle;
 mod parameters;
 mod permission;
 mod quota;
@@ -56,6 +57,8 @@ struct Page {
     permission: PermissionForm,
     /// True if the run shall start although a quota is too small.
     despite_quota: RwSignal<bool>,
+    /// True if the update takes the place of the run at work.
+    replaces: RwSignal<bool>,
     /// True for the drawing, false for the workflow.
     shows_drawing: RwSignal<bool>,
 }
@@ -134,6 +137,7 @@ impl Page {
             on_failure: RwSignal::new(OnFailure::Stop),
             permission: PermissionForm::empty(),
             despite_quota: RwSignal::new(false),
+            replaces: RwSignal::new(false),
             shows_drawing: RwSignal::new(false),
         };
         // The name and the parameters are first those of the source. The user can then change them.
@@ -216,6 +220,8 @@ impl Page {
 /// Requests a new plan shortly after a change of its inputs.
 fn keep_planned(page: Page) {
     let request_number = StoredValue::new(0_u32);
+    // At the end of a run, there is something else to plan from.
+    let is_free = Memo::new(move |_| page.obstacle().is_none());
     Effect::new(move |before: Option<bool>| {
         let Some((template, beside)) = page
             .source
@@ -223,6 +229,7 @@ fn keep_planned(page: Page) {
         else {
             return false;
         };
+        is_free.track();
         let request = PlanRequest {
             template,
             beside,

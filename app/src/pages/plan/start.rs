@@ -78,6 +78,7 @@ impl Starter {
             Loaded::Ready(plan) => plan.base_run.clone(),
             _ => None,
         });
+        let instead_of = untrack(|| page.instead_of());
         let permission = page.permission_untracked();
         if let Some(problem) = permission.as_ref().and_then(PermissionRequest::problem) {
             return self.toasts.warn(format!("Not started: {problem}."));
@@ -103,6 +104,7 @@ impl Starter {
                 parameters: page.form.values_untracked(),
                 on_failure: page.on_failure.get_untracked(),
                 base_run,
+                instead_of: instead_of.clone(),
                 despite_quota: over_quota == OverQuota::DeployAnyway,
                 ..content
             };
@@ -113,6 +115,10 @@ impl Starter {
             page.busy.try_set(false);
             match answer {
                 Ok(started) => {
+                    if instead_of.as_ref() == Some(&started.run) {
+                        self.toasts
+                            .done("The update begins by itself when the steps at work have ended.");
+                    }
                     if let Some(permission) = permission {
                         let given = client::permission_give(&started.deployment, &permission);
                         if let Err(problem) = given.await {
@@ -144,11 +150,12 @@ impl Starter {
 }
 
 impl Page {
-    /// True if there is a workflow for the current form, and if it fits the quota or the user has confirmed that it does
-    /// not.
+    /// True if there is a workflow for the current form, and the user has decided what it needs: whether to exceed the
+    /// quota, and whether to take the place of the run at work.
     pub(super) fn is_deployable(self) -> bool {
         self.plan
             .with(|plan| deployable(plan) && (quota::fits(plan) || self.despite_quota.get()))
+            && self.is_free()
     }
 }
 

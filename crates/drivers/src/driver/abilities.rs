@@ -24,6 +24,8 @@ pub struct Abilities<'a> {
     pub handover: Option<&'a dyn Handover>,
     /// Snapshots before a deletion.
     pub snapshots: Option<&'a dyn Snapshot>,
+    /// Suspension with the deployment. Types without it stay as they are.
+    pub suspension: Option<&'a dyn Suspend>,
     /// Release of retained resources, for types that are deleted along with others.
     pub release: Option<&'a dyn Release>,
     /// Recognition by name, for types without another field for a marker.
@@ -273,4 +275,45 @@ pub trait ByName: Send + Sync {
     /// # Errors
     /// The service is unreachable or refuses.
     async fn namesakes(&self, context: &Context<'_>) -> Result<Option<Namesakes>, DriverError>;
+}
+
+/// Suspension of a resource with its deployment, and its end.
+///
+/// Both calls are repeated until they are no longer under way.
+#[async_trait]
+pub trait Suspend: Send + Sync {
+    /// Suspends a resource, or returns the progress.
+    ///
+    /// # Errors
+    /// The cloud refuses the request.
+    async fn suspend(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Suspension, DriverError>;
+
+    /// Resumes a suspended resource, or returns the progress.
+    ///
+    /// # Errors
+    /// The cloud refuses the request.
+    async fn resume(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Suspension, DriverError>;
+}
+
+/// The progress of a suspension, or of its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Suspension {
+    /// The cloud is working on it. The text is shown to users.
+    UnderWay(String),
+    /// It is done.
+    Done,
+    /// The resource is in a state without a way to the wanted one, such as switched off, and stays as it is. The text is
+    /// displayed after the resource's name: "it is SHUTOFF".
+    NotPossible(String),
+    /// The cloud accepted the request and did not execute it. The text is displayed after the resource's name: "was not
+    /// suspended: ...".
+    Refused(String),
 }

@@ -16,7 +16,7 @@ use super::properties::Properties;
 use super::{cloud_init, keys, marker};
 use crate::driver::{
     Abilities, Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover, Inspect,
-    Inspection, ListMarked, Marked, OnDemand, Progress, Ready, Search, Snapshot, Update,
+    Inspection, ListMarked, Marked, OnDemand, Progress, Ready, Search, Snapshot, Suspend, Update,
 };
 
 mod attributes;
@@ -28,6 +28,7 @@ mod inspection;
 mod named;
 mod power;
 mod state;
+mod suspension;
 
 /// The metadata key with the public host key.
 const HOST_KEY: &str = "stackloom_host_key";
@@ -47,6 +48,7 @@ impl Driver for Server {
             on_demand: Some(self),
             handover: Some(self),
             snapshots: Some(self),
+            suspension: Some(self),
             ..Abilities::default()
         }
     }

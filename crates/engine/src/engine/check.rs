@@ -41,6 +41,9 @@ use crate::{
 /// Time limit of a check. Resources without a response by then count as unknown.
 const DEADLINE: Duration = Duration::from_secs(60);
 
+/// Name of a server's power state among its differences.
+const STATUS: &str = "status";
+
 /// Ids of the deployments that are being checked. A check costs the cloud a request per resource, so there is one at a
 /// time.
 #[derive(Debug, Default)]
@@ -89,7 +92,8 @@ impl Engine {
         let resources = self.core.store.resource_list(tenant, id).await?;
         let jobs = self.inspections(actor, &row, resources.clone()).await?;
         let checked = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
-        let findings = inspect_all(jobs, DEADLINE).await;
+        let mut findings = inspect_all(jobs, DEADLINE).await;
+        leave_out_suspension(&resources, &mut findings);
         let specs = resources
             .iter()
             .map(|one| (one.name.clone(), one.spec.clone()));
@@ -129,7 +133,8 @@ impl Engine {
         // A resource whose last step failed is brought in order by any update.
         let names: Vec<String> = resources
             .iter()
-            .filter(|one| one.state == ResourceState::Ready && one.spec.external_id.is_none())
+            .filter(|one| matches!(one.state, ResourceState::Ready | ResourceState::Suspended))
+            .filter(|one| one.spec.external_id.is_none())
             .filter(|one| copy_of(&one.name).is_none())
             .map(|one| one.name.clone())
             .collect();
@@ -221,6 +226,22 @@ impl Engine {
         };
         self.begin_update(actor, deployment, changes).await
     }
+}
+
+/// Leaves out that suspended servers do not run.
+fn leave_out_suspension(resources: &[ResourceRow], findings: &mut Vec<Finding>) {
+    let suspended: BTreeSet<&str> = resources
+        .iter()
+        .filter(|one| one.state == ResourceState::Suspended)
+        .map(|one| one.name.as_str())
+        .collect();
+    findings.retain_mut(|finding| {
+        if finding.kind != FindingKind::Changed || !suspended.contains(finding.resource.as_str()) {
+            return true;
+        }
+        finding.differences.retain(|one| one.property != STATUS);
+        !finding.differences.is_empty()
+    });
 }
 
 /// Parameters of a stored description without an open value: the hidden ones, also those of nested templates.

@@ -85,6 +85,7 @@ impl Engine {
             shown,
         } = check(request, &known, &catalog)?;
         self.check_idle(&row).await?;
+        self.check_not_suspended(&row).await?;
         self.check_no_roll_back(tenant, &row).await?;
         let values = parameters(&row, &Default::default());
         let bastion = Bastion::of(&known, &known.scope(&values), None);

@@ -153,7 +153,8 @@ impl Engine {
     }
 }
 
-/// The components with health checks that are installed, on servers that the cloud has in order.
+/// The components with health checks that are installed, on servers that the cloud has in order and that are not
+/// suspended.
 fn components(known: &ResourceTable, catalog: &Catalog, cloud: &[Finding]) -> Vec<Component> {
     let components = known.all().into_iter().filter_map(|(name, thing)| {
         let item = catalog.of_type(&thing.spec.resource_type)?;
@@ -161,7 +162,9 @@ fn components(known: &ResourceTable, catalog: &Catalog, cloud: &[Finding]) -> Ve
         let server = thing.spec.host()?.to_owned();
         let is_lost =
             |finding: &Finding| finding.resource == server && finding.kind != FindingKind::Changed;
-        let is_there = known.get(&server).is_some() && !cloud.iter().any(is_lost);
+        let host = known.get(&server);
+        let runs = host.is_some_and(|host| host.state != ResourceState::Suspended);
+        let is_there = runs && !cloud.iter().any(is_lost);
         let has_checks = !item.described.health.is_empty();
         (is_installed && is_there && has_checks).then(|| Component {
             name,

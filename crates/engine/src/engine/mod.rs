@@ -16,6 +16,7 @@ mod permission;
 mod power;
 mod read;
 mod recover;
+mod replace;
 mod roll_back;
 mod scale;
 mod search;
@@ -25,6 +26,7 @@ mod show;
 mod signal;
 mod start;
 mod strays;
+mod suspension;
 mod sweeps;
 mod terminals;
 mod unattended;
@@ -111,6 +113,8 @@ pub struct Changes {
     /// The deployment's newest run when the user saw the plan. The update is refused if there is a newer one. `None`
     /// checks nothing.
     pub base_run: Option<String>,
+    /// The run at work, whose place the update takes. `None` refuses the update while a run is at work.
+    pub instead_of: Option<String>,
     /// Requests for scaling groups, by full name. Other groups keep their members.
     pub groups: BTreeMap<String, GroupRequest>,
     /// True to repair what the last check has found.
@@ -200,10 +204,11 @@ impl Engine {
         self.run_to_completion(Box::pin(begun)).await
     }
 
-    /// Updates a deployment to a template.
+    /// Updates a deployment to a template. With [`Changes::instead_of`], the run at work begins no further step, and the
+    /// update starts when its steps have ended. If that takes long, the replaced run is returned.
     ///
     /// # Errors
-    /// As [`Engine::deploy`], and if a run is active on the deployment.
+    /// As [`Engine::deploy`], and if another run is active on the deployment.
     pub async fn update(
         &self,
         actor: &Actor,
@@ -211,6 +216,9 @@ impl Engine {
         changes: Changes,
     ) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
+        if let Some(run) = changes.instead_of.clone() {
+            return engine.replace(actor, id, run, changes).await;
+        }
         let begun = async move { engine.begin_update(&actor, &id, changes).await };
         self.run_to_completion(Box::pin(begun)).await
     }

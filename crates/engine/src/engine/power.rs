@@ -62,6 +62,7 @@ impl Engine {
         // A run relies on the servers that it reaches.
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         self.check_idle(&row).await?;
+        self.check_not_suspended(&row).await?;
         let compute = actor.session.compute();
         let accepted = match action {
             PowerAction::Start => compute.server_set_power(&id, "os-start").await,

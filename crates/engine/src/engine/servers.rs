@@ -190,6 +190,9 @@ impl Engine {
                 }
             }
         }
+        for run in held.iter().filter(|run| run.gives_way) {
+            self.let_give_way(&run.id).await;
+        }
         self.give_up_stranded(&mut seen.stranded, &held).await?;
         // Taking them calls clouds.
         let engine = self.clone();

@@ -46,10 +46,18 @@ pub(super) fn services(
             ResourceState::Creating | ResourceState::Updating => (ServiceState::Starting, None),
             ResourceState::Deleting | ResourceState::Deleted => (ServiceState::Removing, None),
             ResourceState::Failed => (ServiceState::Failed, None),
-            ResourceState::Ready => match trouble(&name, &server, findings) {
-                Some((state, text)) => (state, Some(text)),
-                None => (in_order, None),
-            },
+            ResourceState::Ready | ResourceState::Suspended => {
+                let host = known.get(&server);
+                let sleeps = host.is_some_and(|host| host.state == ResourceState::Suspended);
+                match trouble(&name, &server, findings) {
+                    _ if sleeps => {
+                        let text = format!("its server `{server}` is suspended");
+                        (ServiceState::Unknown, Some(text))
+                    }
+                    Some((state, text)) => (state, Some(text)),
+                    None => (in_order, None),
+                }
+            }
         };
         let is_in_order = matches!(state, ServiceState::Healthy | ServiceState::Installed);
         let addresses = Addresses::of(&known, &scope, &server);

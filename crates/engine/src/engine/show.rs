@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use api::{Deployment, DeploymentState, OutputValue, Run, RunContent, Service, Stray};
 use store::{DeploymentRow, Page, ResourceRow};
 
-use super::{Engine, outputs::Outputs, services::services};
+use super::{Engine, outputs::Outputs, services::services, suspension::not_suspended};
 use crate::{Actor, Error, Result, Tenant, catalog::is_software, secrets::attributes};
 
 impl Engine {
@@ -79,6 +79,7 @@ impl Engine {
     async fn show(&self, tenant: &Tenant, id: &str, actor: Option<&Actor>) -> Result<Deployment> {
         let row = self.deployment_row(tenant, id).await?;
         let resources = self.core.store.resource_list(tenant, id).await?;
+        let is_awake = not_suspended(&row, &resources).is_ok();
         let shown = resources.iter().map(|resource| resource.shown()).collect();
         let groups = self.show_groups(&row, &resources).await?;
         let items = self.items_in_use(tenant, id, &resources).await?;
@@ -92,6 +93,7 @@ impl Engine {
         };
         let permission = self.core.store.permission_find(tenant, id).await?;
         Ok(Deployment {
+            can_roll_back: row.shown.can_roll_back && is_awake,
             resources: shown,
             groups,
             services,

@@ -3,7 +3,7 @@
 //! A signal to a policy scales its group with the standing permission of the deployment. Everything that needs no login
 //! is checked first, so that a flood of signals costs the cloud nothing.
 
-use api::ScaleRequest;
+use api::{DeploymentState, ScaleRequest};
 use planner::scaling::ScalingGroup;
 use store::{SIGNALS_MAX, SignalOutcome, SignalTarget};
 
@@ -106,6 +106,12 @@ impl Engine {
             .await?;
         // Sizes are uncertain during a run.
         self.check_idle(&row).await?;
+        if row.shown.state == DeploymentState::Suspended {
+            return Ok(PolicySignal::Nothing(format!(
+                "`{}` is suspended, so its groups stay as they are",
+                row.shown.name
+            )));
+        }
         let there = self.core.store.resource_list(tenant, deployment).await?;
         let (group, to) = scaled(groups(&there), policy).ok_or(Error::SignalRefused)?;
         let ScalingGroup {

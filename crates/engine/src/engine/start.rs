@@ -56,7 +56,7 @@ impl Engine {
                 limit,
             });
         }
-        if new.kind != RunKind::Command {
+        if new.kind.changes_resources() {
             let uncertain = transaction
                 .creation_list_uncertain(tenant, deployment)
                 .await?;

@@ -88,6 +88,7 @@ impl Engine {
             known,
             server: found,
         } = found;
+        self.check_not_suspended(&row).await?;
         let place = self.terminals.enter(tenant, &actor.session.user().id)?;
         let values = parameters(&row, &Default::default());
         let scope = known.scope(&values);

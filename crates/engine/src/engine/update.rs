@@ -236,6 +236,7 @@ impl Engine {
             self.is_based_on(&row, base).await?;
         }
         self.check_idle(&row).await?;
+        self.check_not_suspended(&row).await?;
         let stored = Stored {
             stored_hidden: Some(self.stored_hidden_or_lost(actor, &row).await?),
             there: self

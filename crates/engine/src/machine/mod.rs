@@ -16,7 +16,8 @@
 //! ```
 //!
 //! After a failure or a cancellation (failing, cancelling) no new step starts, except always-run steps: each of them
-//! starts when all its predecessors have ended in any way. The run ends after them.
+//! starts when all its predecessors have ended in any way. The run ends after them. A run that gives way to an update is
+//! cancelled in the same way, but its running steps are not stopped.
 //!
 //! Commands on servers ([`OnFailure::EndAfter`]) are started once: their failures are final, and some of them may be tolerated.
 //!
@@ -162,6 +163,9 @@ pub enum Event {
     Resume,
     /// Another run takes over the always-run steps: a paused run is undeployed.
     Abandon,
+    /// An update takes the run's place: no further step begins, and those at work go on to their end. Nothing happens if
+    /// no step is left.
+    GiveWay,
     /// A step succeeded.
     Succeeded(StepIndex),
     /// A step failed.
@@ -330,6 +334,7 @@ impl Run {
             (state, Event::Recover | Event::RecoverWithoutToken | Event::Tick) => !state.is_final(),
             (RunState::Paused | RunState::Failed | RunState::Cancelled, Event::Resume) => true,
             (RunState::Paused, Event::Abandon) => true,
+            (RunState::Queued | RunState::Running, Event::GiveWay) => true,
             (
                 _,
                 Event::Succeeded(step)
@@ -371,6 +376,7 @@ pub fn advance(run: &mut Run, event: &Event, now: Timestamp) -> Result<Advance, 
         Event::Resume if state == RunState::Paused => work.unpause(),
         Event::Resume => work.resume(),
         Event::Abandon => work.abandon(),
+        Event::GiveWay => work.give_way(),
         Event::Succeeded(step) => work.succeeded(*step),
         Event::Failed(step, failure) => work.failed(*step, failure),
         Event::Stopped(step) => work.stopped(*step),

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use planner::workflow::StepKind;
 
 use super::{
-    Advance, CRASHES_MAX, Effect, Ending, Failure, FailureClass, Move, OnFailure, Run, StepIndex,
-    StepStatus, Stopping,
+    Advance, CRASHES_MAX, Effect, Ending, Failure, FailureClass, Move, Node, OnFailure, Run,
+    StepIndex, StepStatus, Stopping,
 };
 
 /// A run during a move.
@@ -200,6 +200,27 @@ impl Transition<'_> {
         }
     }
 
+    pub(super) fn give_way(&mut self) {
+        let steps = self.run.steps.iter().zip(self.run.graph.nodes());
+        let is_left = |(status, node): (&StepStatus, &Node)| {
+            let has_begun = status.state == StepState::Running || status.state.is_final();
+            !has_begun && !node.always_run
+        };
+        if !steps.into_iter().any(is_left) {
+            return;
+        }
+        self.run.ending = Some(Ending::Cancelled);
+        self.run.reason =
+            Some("replaced: an update takes its place, from what it has made so far".into());
+        for step in self.active() {
+            if self.run.steps[step].state == StepState::Retrying
+                && !self.run.graph.nodes()[step].always_run
+            {
+                self.end(step, StepState::Cancelled, None);
+            }
+        }
+    }
+
     // ---- events of a step ----
 
     pub(super) fn succeeded(&mut self, step: StepIndex) {
@@ -210,8 +231,10 @@ impl Transition<'_> {
         if let Some(why) = self.run.steps[step].stopping {
             return self.stopped_because(step, why, Some(&failure.message));
         }
-        // A script is not made to be repeated.
-        if self.is_command(step) {
+        // A script is not made to be repeated, and a run that gives way does not begin a step once more.
+        let gives_way =
+            self.run.ending == Some(Ending::Cancelled) && !self.run.graph.nodes()[step].always_run;
+        if self.is_command(step) || gives_way {
             return self.fail(step, failure.message.clone(), failure.class);
         }
         match self.run.steps[step]

@@ -17,6 +17,8 @@ pub enum Command {
     Cancel(oneshot::Sender<Result<()>>),
     /// Resume with this session.
     Resume(Box<RunContext>, oneshot::Sender<Result<()>>),
+    /// Begin no further step, because an update takes the run's place.
+    GiveWay(oneshot::Sender<Result<()>>),
     /// End the task, because another run takes over.
     Abandon(oneshot::Sender<Result<()>>),
 }

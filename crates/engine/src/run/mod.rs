@@ -24,6 +24,7 @@ mod signals;
 mod software;
 mod step;
 pub mod strays;
+mod suspension;
 mod sweep;
 mod task;
 mod work;

@@ -11,7 +11,10 @@ use std::{
 
 use api::ResourceState;
 use futures::future::BoxFuture;
-use planner::workflow::{ResourceSpec, Step, StepKind, copy_of};
+use planner::{
+    plan::suspension::Direction,
+    workflow::{ResourceSpec, Step, StepKind, copy_of},
+};
 use serde_json::{Map, Value};
 use store::{Entry, ResourceChange};
 use tokio_util::sync::CancellationToken;
@@ -110,6 +113,8 @@ impl Attempt {
             StepKind::Pause => self.rest().await,
             StepKind::Sweep => self.sweep().await,
             StepKind::Command => self.command().await,
+            StepKind::Suspend => self.suspend_or_resume(Direction::Suspend).await,
+            StepKind::Resume => self.suspend_or_resume(Direction::Resume).await,
         }
     }
 

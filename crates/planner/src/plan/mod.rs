@@ -41,6 +41,7 @@ mod pauses;
 mod quota;
 mod remove;
 mod retained;
+pub mod suspension;
 mod time_limits;
 
 pub use crate::deployed::{Actual, Deployed};

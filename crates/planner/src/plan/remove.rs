@@ -431,7 +431,11 @@ pub(super) fn delete_old_id(name: &str) -> String {
 
 /// Dependencies of a resource: those in its description, among the copies of its time, and the resources whose ids it
 /// was created from.
-fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -> Vec<&'a str> {
+pub(super) fn required<'a>(
+    deployed: &'a Deployed,
+    name: &'a str,
+    spec: &'a ResourceSpec,
+) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     let own = copy_of(name).unwrap_or(name);
     for wanted in spec
@@ -460,7 +464,7 @@ fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -
 /// explicit orders of two templates can contradict each other: `depends_on` was reversed, and one of the two resources
 /// was unchanged. The resources must be deleted nevertheless, so an explicit order is dropped, but a dependency by
 /// value is not.
-fn in_order<'a>(
+pub(super) fn in_order<'a>(
     deployed: &'a Deployed,
     required: &mut HashMap<&'a str, Vec<&'a str>>,
 ) -> Vec<&'a str> {

@@ -6,7 +6,7 @@
 //! anything exists. A tool whose program the image may lack is a warning.
 //!
 //! A deployment acts on CREATE and UPDATE by default. DELETE runs if the deployment is removed and its server stays;
-//! SUSPEND and RESUME never run, because deployments are not suspended.
+//! SUSPEND runs before its server is suspended, and RESUME after it is resumed.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub fn config_of(deployment: &ResourceSpec) -> Option<&str> {
     target(deployment.properties.get("config")?)
 }
 
-/// True if a deployment with this configuration runs something on an action: `CREATE`, `UPDATE` or `DELETE`. A
+/// True if a deployment with this configuration runs something on an action, such as `CREATE` or `SUSPEND`. A
 /// component's configurations have actions of their own, and the deployment's do not count.
 pub fn acts_on(deployment: &ResourceSpec, config: Option<&ResourceSpec>, action: &str) -> bool {
     actions(deployment, config).iter().any(|one| one == action)
@@ -272,18 +272,6 @@ fn of_actions(
     let all = actions(spec, config);
     let path = format!("resources.{name}");
     let mut found = Vec::new();
-    let never: Vec<&str> = ["SUSPEND", "RESUME"]
-        .into_iter()
-        .filter(|action| all.iter().any(|one| one == action))
-        .collect();
-    if !never.is_empty() {
-        let message = format!(
-            "`{}` acts on {} too, which never run: deployments are not suspended here",
-            shown(name),
-            never.join(" and ")
-        );
-        found.push(Diagnostic::info(NOT_RUN, &path, message));
-    }
     if all.iter().any(|one| one == "DELETE") {
         let message = format!(
             "`{}` acts on DELETE if it is removed and its server stays; if the server is deleted too, nothing runs",

@@ -55,6 +55,7 @@ enum RandomEvent {
     Dequeues(prop::sample::Index),
     Time(u64),
     Cancel,
+    GiveWay,
     Resume,
     Crash,
     CrashAndTokenEnds,
@@ -70,6 +71,7 @@ fn any_happening() -> impl Strategy<Value = RandomEvent> {
         1 => any::<prop::sample::Index>().prop_map(RandomEvent::Dequeues),
         3 => (0u64..400).prop_map(RandomEvent::Time),
         1 => Just(RandomEvent::Cancel),
+        1 => Just(RandomEvent::GiveWay),
         1 => Just(RandomEvent::Resume),
         1 => Just(RandomEvent::Crash),
         1 => Just(RandomEvent::CrashAndTokenEnds),
@@ -95,6 +97,7 @@ impl Simulation {
                 None
             }
             RandomEvent::Cancel => Some(Event::Cancel),
+            RandomEvent::GiveWay => Some(Event::GiveWay),
             RandomEvent::Resume => Some(Event::Resume),
             RandomEvent::Crash => Some(Event::Recover),
             RandomEvent::CrashAndTokenEnds => Some(Event::RecoverWithoutToken),
@@ -211,7 +214,7 @@ proptest! {
         }
         let failure = Failure::new(FailureClass::Transient, "no");
         for event in [
-            Event::Start, Event::Recover, Event::RecoverWithoutToken, Event::Tick, Event::Cancel, Event::Resume, Event::Abandon,
+            Event::Start, Event::Recover, Event::RecoverWithoutToken, Event::Tick, Event::Cancel, Event::Resume, Event::Abandon, Event::GiveWay,
             Event::Succeeded(number), Event::Failed(number, failure), Event::Stopped(number), Event::TokenEnded(number),
             Event::Queued(number), Event::Dequeued(number),
         ] {

@@ -107,6 +107,17 @@ impl Attempt {
         Ok(())
     }
 
+    /// Runs the configuration of an existing deployment for SUSPEND or RESUME, if it acts on it. Its outputs stay those of its
+    /// creation or last change, which other resources were made from.
+    pub(super) async fn act_on(&self, name: &str, spec: &ResourceSpec, action: &str) -> StepResult {
+        let work = self.work_on_what_is_there(name, spec.clone());
+        let config = self.config(&work)?;
+        if let Some(configuration) = configuration(&work, &config, action)? {
+            self.execute(name, &work, &configuration, action).await?;
+        }
+        Ok(())
+    }
+
     /// True if no value differs from those that the deployment ran with.
     fn has_same_values(&self, entry: &ResourceEntry, work: &DriverInput) -> bool {
         let names = entry.spec.properties.keys();

@@ -23,6 +23,7 @@ impl RunTask {
                     // Its resources stay as they are, whatever the command does.
                     (_, RunKind::Command) => None,
                     (RunState::Succeeded, RunKind::Undeploy) => Some(DeploymentState::Undeployed),
+                    (RunState::Succeeded, RunKind::Suspend) => Some(DeploymentState::Suspended),
                     (RunState::Succeeded, _) => Some(DeploymentState::Deployed),
                     (RunState::Failed | RunState::Cancelled, _) => Some(DeploymentState::Failed),
                     _ => Some(DeploymentState::Busy),
@@ -163,6 +164,19 @@ impl RunTask {
             return Some(
                 "Resume the run to continue with the rest; or undeploy by force, which forgets resources that cannot be deleted and lists them.",
             );
+        }
+        match self.kind {
+            RunKind::Suspend => {
+                return Some(
+                    "Resume the run to suspend the rest, resume the deployment to have all its servers back, or undeploy it.",
+                );
+            }
+            RunKind::Resume => {
+                return Some(
+                    "Resume the run to go on with the rest, suspend the deployment again, or undeploy it.",
+                );
+            }
+            _ => {}
         }
         let store = &self.core.store;
         let deployment = store.deployment_find(&self.tenant, &self.deployment);

@@ -214,6 +214,7 @@ impl RunTask {
         let (event, answer) = match command {
             Command::Cancel(answer) => (Event::Cancel, answer),
             Command::Abandon(answer) => (Event::Abandon, answer),
+            Command::GiveWay(answer) => (Event::GiveWay, answer),
             Command::Resume(run_context, answer) => {
                 if self.run.state == RunState::Paused {
                     self.run_context = Some(Arc::from(run_context));
@@ -228,7 +229,7 @@ impl RunTask {
             )))));
             return Ok(());
         }
-        self.given_up = event == Event::Abandon;
+        self.given_up = matches!(event, Event::Abandon | Event::GiveWay);
         let taken = self.take(vec![event]).await;
         // The caller may have dropped the receiver meanwhile.
         drop(answer.send(match &taken {

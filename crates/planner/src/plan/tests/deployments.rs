@@ -95,7 +95,6 @@ fn what_cannot_run_is_refused_where_it_is_written() {
     insta::assert_snapshot!(problems("group: kubelet, config: x", ""), @"7:57 Error software-unsupported resources.config.properties.group: `config` is of the group `kubelet`, which only an agent in the image could run; Stackloom runs the groups `script`, `ansible`, `puppet`, `salt`, `chef`, `docker-compose`, `cfn-init`, `os-apply-config`, `Heat::Ungrouped` over SSH: write it for one of them, use an item of the catalogue, or deploy it with Heat");
     insta::assert_snapshot!(problems("config: x", ""), @"7:3 Error software-unsupported resources.config: `config` names no group, so nothing would run it; set `group`, to `script` for a program");
     insta::assert_snapshot!(problems(SCRIPT, ", actions: [CREATE, DELETE, SUSPEND], signal_transport: NO_SIGNAL"), @r"
-    8:3 Info software-not-run resources.it: `it` acts on SUSPEND too, which never run: deployments are not suspended here
     8:3 Info software-not-run resources.it: `it` acts on DELETE if it is removed and its server stays; if the server is deleted too, nothing runs
     8:3 Info software-not-run resources.it: `it` has NO_SIGNAL: the deployment starts it and does not wait, so its outputs stay empty and its failure is not seen
     ");

@@ -16,6 +16,7 @@ mod repair;
 mod signals;
 mod simulate;
 mod software;
+mod suspension;
 mod update;
 mod upgrade;
 

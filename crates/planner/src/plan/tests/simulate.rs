@@ -156,7 +156,9 @@ impl World {
             | StepKind::CloseBastion
             | StepKind::Pause
             | StepKind::Sweep
-            | StepKind::Command => Ok(()),
+            | StepKind::Command
+            | StepKind::Suspend
+            | StepKind::Resume => Ok(()),
         }
     }
 

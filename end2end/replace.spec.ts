@@ -1,0 +1,55 @@
+// An update that takes the place of the run at work.
+import { expect, test, type Page } from '@playwright/test';
+import { api, login, shoot } from './support/app.ts';
+import { clearFaults, fault } from './support/lab.ts';
+import { leftovers } from './support/tidy.ts';
+
+const template = (last: string) => `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  ${last}: {type: OS::Neutron::Net, depends_on: front}
+`;
+
+test('an update is planned while a run is at work, and takes its place', async ({ page, request }) => {
+  test.setTimeout(3 * 60_000);
+  await login(page);
+  const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'hasty', template: template('old') });
+  await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/networks', times: 1, delay_ms: 12_000 } });
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'hasty', design: design.id });
+  await api(page, 'PUT', `/designs/${design.id}`, { name: 'hasty', template: template('fresh') });
+
+  await page.goto(`/designs/${design.id}/plan?deployment=${started.deployment}`);
+  const note = page.getByRole('note').filter({ hasText: 'A run works on hasty' });
+  const update = page.getByRole('button', { name: 'Update', exact: true });
+  await test.step('the run at work is named, and the choice is clear', async () => {
+    await expect(note.getByRole('link', { name: 'Deploy by demo' })).toBeVisible();
+    await expect(update).toBeDisabled();
+    await note.getByLabel(/Take its place: it begins no further step/).check();
+    await expect(update).toBeEnabled();
+    await shoot(page, 'replace-plan');
+  });
+
+  await test.step('the update begins when the step at work has ended', async () => {
+    await update.click();
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
+    expect(page.url(), 'another run').not.toContain(started.run);
+    await expect(page.getByTestId('success')).toContainText('Update succeeded', { timeout: 60_000 });
+    await page.goto(`/runs/${started.run}`);
+    await expect(page.getByTestId('run-state')).toContainText('Replaced');
+    await shoot(page, 'replace-run');
+    await page.goto(`/deployments/${started.deployment}`);
+    await expect(page.locator('[data-resource="fresh"]')).toContainText('Ready');
+    await expect(page.locator('[data-resource="old"]')).toHaveCount(0);
+    await expect(page.locator(`[data-run="${started.run}"]`)).toContainText('Replaced');
+  });
+
+  await clearFaults(request);
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
+  await ended(page, gone.run);
+  expect(await leftovers(request)).toEqual({});
+});
+
+async function ended(page: Page, run: string): Promise<void> {
+  const state = async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
+  await expect.poll(state, { timeout: 60_000 }).toBe('succeeded');
+}
