@@ -30,6 +30,7 @@ mod rare;
 mod repair;
 mod retained;
 mod roll_back;
+mod rolling;
 mod scale;
 mod signals;
 mod stranded;
