@@ -258,6 +258,21 @@ async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {
     assert_eq!(clients.members_after(100).await.len(), 1);
     clients.assert_none_failed("in all");
     clients.tasks.shutdown().await;
+
+    // The proxy itself confirms its members: with none healthy, the run fails and names them.
+    let changes = engine::Changes {
+        template: SITE.replace("backends:", "check_path: /missing, backends:"),
+        cloud: bench::facts(),
+        ..engine::Changes::default()
+    };
+    let update = bench
+        .engine
+        .update(&bench.actor, &started.deployment, changes);
+    let (run, _) = story(&bench, &update.await.unwrap().run).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    let error = error_of(&run, "proxy:configure");
+    let missing = "1 of 1 servers are not healthy: web/4/nginx at 10.35.1.";
+    assert!(error.contains(missing), "{error}");
     assert!(is_bastion_closed(&bench));
     all_goes(bench, &started.deployment).await;
 }
