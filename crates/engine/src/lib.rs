@@ -74,6 +74,7 @@ pub mod tenant;
 
 pub mod machine;
 
+mod ended;
 pub mod journal;
 mod lease;
 pub mod secrets;

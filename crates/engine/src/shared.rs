@@ -11,6 +11,7 @@ use crate::{
     Config, Error, Result, Tenant,
     catalog::{Catalog, Catalogs},
     compute::Computations,
+    ended::RunEnds,
     journal::Journal,
     lease::Lease,
     sandbox::{DockerHost, Host, Sandboxes},
@@ -33,6 +34,8 @@ pub struct Core {
     pub ssh_attempts: Slots<Tenant>,
     /// The time for which this server may act on its runs.
     pub lease: Lease,
+    /// When the last run of each project ended.
+    pub ended: RunEnds,
     /// Notified when runs may have changed hands.
     pub wake: Arc<Notify>,
     /// Cancelled when the engine stops and drops its runs.
@@ -90,6 +93,7 @@ impl Core {
             computations: Computations::new(config.computations),
             ssh_attempts: Slots::new(config.project_ssh_attempts),
             lease,
+            ended: RunEnds::default(),
             wake,
             config,
             stopping: CancellationToken::new(),

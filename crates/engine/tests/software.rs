@@ -12,6 +12,8 @@ mod bench;
 
 #[path = "software/authors.rs"]
 mod authors;
+#[path = "software/gate.rs"]
+mod gate;
 #[path = "software/health.rs"]
 mod health;
 #[path = "software/items.rs"]
@@ -20,6 +22,8 @@ mod items;
 mod live;
 #[path = "software/removal.rs"]
 mod removal;
+#[path = "software/scaling.rs"]
+mod scaling;
 #[path = "software/starters.rs"]
 mod starters;
 #[path = "software/upgrade.rs"]

@@ -1,4 +1,5 @@
-//! Facts of clouds for forms, checks and plans, cached for half a minute.
+//! Facts of clouds for forms, checks and plans, cached for half a minute, and no longer than until a run of the project
+//! ends: what it has made is known to the next plan.
 //!
 //! The cache key has user and project: key pairs belong to the user, everything else to the project. Concurrent
 //! requests for a list wait for the same fetch. A list that cannot be read is omitted, and its checks are skipped: a
@@ -33,28 +34,29 @@ const QUOTA_LIFETIME: Duration = Duration::from_secs(3);
 /// The cached facts.
 #[derive(Clone)]
 pub struct Facts {
+    engine: Engine,
     lists: Cache<CloudFacts>,
     lookups: Cache<Option<Vec<Named>>>,
     quotas: Cache<BTreeMap<String, Quota>>,
 }
 
-impl Default for Facts {
-    fn default() -> Facts {
+impl Facts {
+    /// An empty cache.
+    pub fn new(engine: Engine) -> Facts {
         Facts {
+            engine,
             lists: Cache::new(LIST_LIFETIME),
             lookups: Cache::new(LIST_LIFETIME),
             quotas: Cache::new(QUOTA_LIFETIME),
         }
     }
-}
 
-impl Facts {
     /// Images, flavors, networks, key pairs, zones, services.
     pub async fn of(&self, actor: &Actor) -> Arc<CloudFacts> {
         // Boxed: many concurrent calls are too large for the future of every caller.
-        self.lists
-            .get(key(actor, ""), || Box::pin(fetch_lists(&actor.session)))
-            .await
+        let fetch = || Box::pin(fetch_lists(&actor.session));
+        let outdated = self.engine.last_run_ended(&actor.tenant);
+        self.lists.get(key(actor, ""), outdated, fetch).await
     }
 
     /// The facts with additional lists. Each list is fetched separately, because few templates need it and projects can
@@ -64,9 +66,10 @@ impl Facts {
         actor: &Actor,
         required_lists: impl IntoIterator<Item = &'static str>,
     ) -> Arc<CloudFacts> {
+        let outdated = self.engine.last_run_ended(&actor.tenant);
         let one = async |name: &'static str| {
             let fetch = || Box::pin(lookups::fetch(&actor.session, name));
-            let list = self.lookups.get(key(actor, name), fetch).await;
+            let list = self.lookups.get(key(actor, name), outdated, fetch).await;
             Some((name.to_owned(), (*list).clone()?))
         };
         let (lists, named) = futures::join!(
@@ -108,8 +111,11 @@ impl Facts {
     /// Limit and usage of the project's quotas, without those that the cloud does not report.
     pub async fn quotas(&self, actor: &Actor) -> BTreeMap<String, Quota> {
         let fetch = || Box::pin(fetch_quotas(&actor.session));
-        let (quotas, lists) =
-            futures::join!(self.quotas.get(key(actor, ""), fetch), self.of(actor));
+        let outdated = self.engine.last_run_ended(&actor.tenant);
+        let (quotas, lists) = futures::join!(
+            self.quotas.get(key(actor, ""), outdated, fetch),
+            self.of(actor)
+        );
         let mut quotas = (*quotas).clone();
         // Nova limits key pairs per user and does not report their number.
         match (quotas.get_mut("key_pairs"), &lists.key_pairs) {
@@ -298,7 +304,13 @@ impl<T> Cache<T> {
         }
     }
 
-    async fn get<F: Future<Output = T>>(&self, key: Key, fetch: impl FnOnce() -> F) -> Arc<T> {
+    /// The value of a key, fetched after `outdated` and within the lifetime.
+    async fn get<F: Future<Output = T>>(
+        &self,
+        key: Key,
+        outdated: Option<Instant>,
+        fetch: impl FnOnce() -> F,
+    ) -> Arc<T> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             // Drops expired slots. A slot that is being filled is locked and stays.
@@ -313,12 +325,14 @@ impl<T> Cache<T> {
         let mut cached = slot.lock().await;
         if let Some((_, facts)) = cached
             .as_ref()
-            .filter(|(at, _)| at.elapsed() < self.lifetime)
+            .filter(|(at, _)| at.elapsed() < self.lifetime && Some(*at) > outdated)
         {
             return facts.clone();
         }
+        // What changes during the fetch may be missing in it.
+        let begun = Instant::now();
         let facts = Arc::new(fetch().await);
-        *cached = Some((Instant::now(), facts.clone()));
+        *cached = Some((begun, facts.clone()));
         facts
     }
 }
@@ -340,8 +354,11 @@ mod tests {
             tokio::task::yield_now().await;
             calls.fetch_add(1, Ordering::SeqCst)
         };
-        let answers = join_all((0..10).map(|_| cache.get(key("demo"), fetch))).await;
+        let answers = join_all((0..10).map(|_| cache.get(key("demo"), None, fetch))).await;
         assert!(answers.iter().all(|answer| **answer == 0));
-        assert_eq!(*cache.get(key("other"), fetch).await, 1);
+        assert_eq!(*cache.get(key("other"), None, fetch).await, 1);
+        let now = Some(Instant::now());
+        assert_eq!(*cache.get(key("demo"), now, fetch).await, 2);
+        assert_eq!(*cache.get(key("demo"), now, fetch).await, 2);
     }
 }

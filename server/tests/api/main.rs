@@ -15,6 +15,7 @@ mod designs;
 mod exports;
 mod foresight;
 mod groups;
+mod heat_templates;
 mod imports;
 mod lab;
 mod limits;

@@ -53,6 +53,7 @@ enum Stage {
     /// `cargo test`: unit, property and integration tests.
     Unit,
     /// With `--full`: the templates in the folder `STACKLOOM_CORPUS`, compared with Heat's results in its `golden.csv`.
+    /// Tests of the stage `unit` deploy some of them.
     Corpus,
     /// The `openstack` command line with the lab cloud.
     Cli,

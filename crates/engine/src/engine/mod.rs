@@ -33,7 +33,7 @@ mod unattended;
 mod update;
 mod versions;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use api::{
     Check, CloudFacts, Layout, OnFailure, Permission, PermissionRequest, Plan, RepairRequest,
@@ -447,6 +447,12 @@ impl Engine {
             }
         }
         Ok(resumed)
+    }
+
+    /// When the last run of a project ended on this server: what was read from the cloud before may have changed. `None`
+    /// if none has for a while.
+    pub fn last_run_ended(&self, tenant: &Tenant) -> Option<Instant> {
+        self.core.ended.last(tenant)
     }
 
     /// Stops accepting work and drops the runs. They continue at another server, or at the next start.

@@ -30,7 +30,7 @@ impl Addresses {
         let ports = ports_of(entry, scope);
         Addresses {
             private: private(entry, &entries, &ports),
-            public: public(&entries, scope, entry, &ports),
+            public: public(&entries, scope, server, &ports),
         }
     }
 
@@ -102,14 +102,19 @@ fn first_address_in(networks: &Value) -> Option<String> {
 fn public(
     entries: &BTreeMap<String, ResourceEntry>,
     scope: &dyn Scope,
-    server: &ResourceEntry,
+    server: &str,
     ports: &[Value],
 ) -> Option<String> {
+    // The port of a server without networks is an attribute of the server.
+    let is_novas = |entry: &ResourceEntry| {
+        let port = entry.spec.properties.get("port_id");
+        matches!(port, Some(Expr::GetAttr(of, _)) if of == server)
+    };
     let resolved = |entry: &ResourceEntry, property: &str| {
         entry.spec.properties.get(property)?.resolve(scope).ok()
     };
     let is_ours = |entry: &ResourceEntry| {
-        resolved(entry, "port_id").is_some_and(|port| ports.contains(&port))
+        is_novas(entry) || resolved(entry, "port_id").is_some_and(|port| ports.contains(&port))
     };
     let address = |entry: &ResourceEntry| {
         entry
@@ -134,7 +139,8 @@ fn public(
             )
         })
         .or_else(|| {
-            let addresses = server
+            let addresses = entries
+                .get(server)?
                 .attributes
                 .get("addresses")?
                 .as_object()?

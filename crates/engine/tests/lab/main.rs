@@ -31,6 +31,7 @@ mod repair;
 mod replace;
 mod retained;
 mod roll_back;
+mod rolling;
 mod scale;
 mod signals;
 mod stranded;

@@ -63,7 +63,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     );
     let path = format!("resources.{picked}");
     let mut diagnostics = vec![if is_private {
-        Diagnostic::warning("bastion-picked", path, private(model, &picked))
+        Diagnostic::warning("bastion-picked", path, private(model, context, &picked))
     } else {
         Diagnostic::info("bastion-picked", path, message)
     }];
@@ -87,8 +87,8 @@ fn deployment_hosts(model: &Model) -> BTreeSet<String> {
 }
 
 /// Warning about a bastion that nobody made public.
-fn private(model: &Model, server: &str) -> String {
-    let how = if names_networks(model, server) {
+fn private(model: &Model, context: &PassContext<'_>, server: &str) -> String {
+    let how = if floating_ip::is_possible(model, context, server) {
         "it gets a floating IP"
     } else {
         "it is reached at the address that Nova gives it, since its networks are not in the template"

@@ -4,6 +4,9 @@
 //! The floating IP is associated with the server's first port that is behind a router with a gateway, and comes from
 //! that router's external network: a design can have several of both. Floating IPs are IPv4, so a port with only IPv6
 //! addresses is not used.
+//!
+//! A server without networks is in the project's only network, where Nova puts it. Its port is in no template, and is
+//! read from the server.
 
 use super::*;
 
@@ -19,15 +22,16 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         .of_type(SERVER)
         .filter(|(name, spec)| {
             let is_bastion = Some(*name) == bastion.as_deref();
-            (spec.marks.public || (is_bastion && bastion::names_networks(model, name)))
+            (spec.marks.public || (is_bastion && is_possible(model, context, name)))
                 && !served.contains(*name)
         })
         .map(|(name, _)| name.to_owned())
         .collect();
     for server in wanted {
-        let (port, outside) = match port_of(model, &server) {
-            Ok(found) => found,
-            Err(message) => {
+        let (port, outside) = match (port_of(model, &server), novas_port(model, context, &server)) {
+            (Ok(found), _) => found,
+            (Err(_), Some(port)) => (port, None),
+            (Err(message), None) => {
                 let path = format!("resources.{server}");
                 diagnostics.push(Diagnostic::error("server-without-port", path, message));
                 continue;
@@ -59,6 +63,34 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         );
     }
     diagnostics
+}
+
+/// True if the server can get a floating IP.
+pub(super) fn is_possible(model: &Model, context: &PassContext<'_>, server: &str) -> bool {
+    bastion::names_networks(model, server) || novas_port(model, context, server).is_some()
+}
+
+/// The port that Nova makes for a server without networks, if the project has one network and a way outside.
+fn novas_port(model: &Model, context: &PassContext<'_>, server: &str) -> Option<Expr> {
+    let networks = model.get(server)?.properties.get("networks");
+    let has_none = match networks {
+        None | Some(Expr::Literal(Value::Null)) => true,
+        Some(networks) => matches!(networks, Expr::List(entries) if entries.is_empty()),
+    };
+    let outside = context.cloud.external_networks.as_deref()?;
+    let all = context.cloud.networks.as_deref()?.iter();
+    let mut own = all.filter(|one| !outside.contains(one));
+    let (Some(only), None) = (own.next(), own.next()) else {
+        return None;
+    };
+    let path = [
+        Expr::text("addresses"),
+        Expr::text(&only.id),
+        literal(0),
+        Expr::text("port"),
+    ];
+    let is_reached = has_none && !outside.is_empty();
+    is_reached.then(|| Expr::GetAttr(server.to_owned(), path.into()))
 }
 
 /// Port for the association, and the external network of its router, if that is drawn.

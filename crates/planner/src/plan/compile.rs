@@ -421,11 +421,12 @@ impl<'a> Compiler<'a> {
                 .collect(),
             _ => BTreeSet::new(),
         };
-        let leads_there = |spec: &ResourceSpec| {
-            spec.properties
-                .get("port_id")
+        let leads_there = |spec: &ResourceSpec| match spec.properties.get("port_id") {
+            // The port that Nova made for a server without networks.
+            Some(Expr::GetAttr(server, _)) => server == bastion,
+            port => port
                 .and_then(graph::target)
-                .is_some_and(|port| ports.contains(port))
+                .is_some_and(|port| ports.contains(port)),
         };
         let addresses = self
             .model

@@ -256,6 +256,7 @@ impl RunTask {
         }
         if self.run.state.is_final() {
             self.before_the_end(&mut entries).await;
+            self.core.ended.note(&self.tenant);
         }
         if !entries.is_empty() {
             // If this fails, the run is dropped, so its state is not used any more.

@@ -1,6 +1,7 @@
 //! Software deployments: their access, their steps, and the refusals.
 
 use super::*;
+use crate::cloud::Named;
 
 const SERVER: &str = "
   net: {type: OS::Neutron::Net}
@@ -65,24 +66,53 @@ fn a_server_without_networks_is_reached_where_nova_puts_it() {
   it: {type: OS::Heat::SoftwareDeployment, properties: {config: {get_resource: config}, server: {get_resource: web}}}
 ",
     );
-    let plan = plan(&PlanInput {
-        document: &Document::parse(text.as_str()),
-        bundle: &Default::default(),
-        parameters: &BTreeMap::new(),
-        deployed: &Deployed::default(),
-        types: &types(),
-        cloud: &CloudFacts {
-            networks: None,
-            ..cloud()
-        },
-    });
-    insta::assert_snapshot!(listing(&plan.diagnostics), @r"
+    let planned = |networks: Option<Vec<Named>>| {
+        plan(&PlanInput {
+            document: &Document::parse(text.as_str()),
+            bundle: &Default::default(),
+            parameters: &BTreeMap::new(),
+            deployed: &Deployed::default(),
+            types: &types(),
+            cloud: &CloudFacts {
+                networks,
+                ..cloud()
+            },
+        })
+    };
+    let unknown = planned(None);
+    insta::assert_snapshot!(listing(&unknown.diagnostics), @r"
     3:3 Warning server-without-network resources.web: the server `web` is attached to no network; connect it to one
     3:3 Warning bastion-picked resources.web: software deployments run over SSH, and no server is public: they go through `web`, and it is reached at the address that Nova gives it, since its networks are not in the template; to choose another, mark a server public
     ");
-    let workflow = plan.workflow.unwrap();
+    let workflow = unknown.workflow.unwrap();
     let groups = &workflow.resources["web"].properties["security_groups"];
     assert_eq!(groups.resources(), ["web_access"]);
+
+    // In the project's only network it gets a floating IP, at the port that Nova makes.
+    let only = Named {
+        id: "n1".to_owned(),
+        name: "private".to_owned(),
+    };
+    let known = planned(Some(vec![only]));
+    let picked = &known.diagnostics[1].message;
+    assert!(picked.contains("it gets a floating IP"), "{picked}");
+    let workflow = known.workflow.unwrap();
+    let port = &workflow.resources["web_floating_ip"].properties["port_id"];
+    assert_eq!(
+        port.to_json(),
+        json!({"get_attr": ["web", "addresses", "n1", 0, "port"]})
+    );
+    insta::assert_snapshot!(steps(&workflow), @r"
+    config:create <- 
+    web_access:create <- 
+    deployment_key:create <- 
+    web:create <- web_access:create deployment_key:create
+    web_floating_ip:create <- web:create
+    bastion:open <- web:create web_floating_ip:create web_access:create
+    web:ssh <- web:create bastion:open
+    it:configure <- web:ssh config:create
+    bastion:close (always) <- web:ssh it:configure
+    ");
 }
 
 #[test]
