@@ -16,7 +16,7 @@ use super::properties::Properties;
 use super::{cloud_init, keys, marker};
 use crate::driver::{
     Abilities, Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover, Inspect,
-    Inspection, ListMarked, Marked, OnDemand, Progress, Ready, Search, Snapshot, Suspend, Update,
+    Inspection, ListMarked, Marked, OnDemand, Progress, Ready, Search, Snapshot, Update,
 };
 
 mod attributes;
