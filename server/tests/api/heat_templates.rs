@@ -152,6 +152,12 @@ async fn deploy(
         started["deployment"].as_str().unwrap()
     );
     let shown = json(browser.get(&path).await, 200).await;
+    // The same again changes nothing.
+    let again = json(browser.put(&path, &request).await, 202).await;
+    assert_eq!(ended(browser, &again).await, "succeeded");
+    let run = format!("/api/v1/runs/{}", again["run"].as_str().unwrap());
+    let run = json(browser.get(&run).await, 200).await;
+    assert_eq!(run["steps"], json!([]), "{run:#}");
     let outputs = shown["outputs"].as_object().unwrap().iter();
     let outputs = outputs.map(|(name, output)| {
         assert_eq!(output["error"], Value::Null, "{name}");

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use api::{ScaleRequest, StepState};
+use api::{AllServers, CommandRequest, CommandServers, ScaleRequest, StepState};
 use hot::bundle::Bundle;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -171,6 +171,47 @@ async fn answer(seen: &Seen, stream: &mut BufReader<TcpStream>) -> Result<bool, 
     Ok(head.contains("connection: close"))
 }
 
+/// Size of a file on each member.
+const FILE_BYTES: usize = 48_000_000;
+/// Time that its download takes. Less than the proxy gives to requests that are under way.
+const DOWNLOAD: Duration = Duration::from_secs(25);
+
+/// Puts the file on each member.
+async fn write_files(bench: &Bench, deployment: &str) {
+    let folder = "/var/www/stackloom";
+    let script =
+        format!("if [ -d {folder} ]; then head -c {FILE_BYTES} /dev/zero > {folder}/file; fi");
+    let request = CommandRequest {
+        servers: Some(CommandServers::All(AllServers::All)),
+        script: Some(script),
+        ..CommandRequest::default()
+    };
+    let command = bench.engine.command(&bench.actor, deployment, request);
+    let (run, _) = story(bench, &command.await.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+}
+
+/// Downloads the file from some member. Returns its size, and when it was complete.
+async fn download(address: String) -> Result<(usize, jiff::Timestamp), std::io::Error> {
+    let mut stream = BufReader::new(TcpStream::connect(&address).await?);
+    let request = "GET /file HTTP/1.0\r\nHost: site\r\n\r\n";
+    stream.write_all(request.as_bytes()).await?;
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).await? > 0 {}
+    let mut piece = vec![0; FILE_BYTES / 1000];
+    let begin = Instant::now();
+    let mut bytes = 0;
+    loop {
+        match stream.read(&mut piece).await? {
+            0 => return Ok((bytes, jiff::Timestamp::now())),
+            read => bytes += read,
+        }
+        // The buffers of the connections are full, so a member sends until shortly before the end.
+        let due = DOWNLOAD.mul_f64(bytes as f64 / FILE_BYTES as f64);
+        sleep(due.saturating_sub(begin.elapsed())).await;
+    }
+}
+
 /// Scales the group, and returns the run's events.
 async fn scale(bench: &Bench, deployment: &str, size: u64) -> Vec<Event> {
     let request = ScaleRequest {
@@ -241,8 +282,24 @@ async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {
     }
     assert_eq!(clients.members_after(200).await.len(), 5);
 
+    write_files(&bench, &started.deployment).await;
+    let downloads: Vec<_> = (0..5)
+        .map(|_| tokio::spawn(download(address.to_owned())))
+        .collect();
     let events = scale(&bench, &started.deployment, 1).await;
     clients.assert_none_failed("from 5 to 1");
+    let reloaded = events.iter().find(|event| {
+        matches!(&event.body, EventBody::Log(line) if line.task.as_deref() == Some("haproxy : Reload HAProxy"))
+    });
+    let reloaded: jiff::Timestamp = reloaded.unwrap().time.parse().unwrap();
+    for download in downloads {
+        let (bytes, complete) = download.await.unwrap().unwrap();
+        assert_eq!(bytes, FILE_BYTES, "a download is cut");
+        assert!(
+            complete > reloaded,
+            "it was under way when the proxy was changed"
+        );
+    }
     let drained = position(&events, "proxy:configure", StepState::Succeeded);
     for member in 0..4 {
         let goes = position(
