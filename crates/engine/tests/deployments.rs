@@ -233,11 +233,11 @@ async fn software_acts_before_its_server_is_suspended_and_after_it_is_resumed() 
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert!(!is_logged(&events, "at 0, of"), "it does not act on CREATE");
     let told = |events: &[Event], action: &str| {
-        let lines = events.iter().filter_map(|event| match &event.body {
+        let mut lines = events.iter().filter_map(|event| match &event.body {
             EventBody::Log(line) => line.text.split(&format!("{action} at ")).nth(1),
             _ => None,
         });
-        let line = lines.last().expect("it tells").to_owned();
+        let line = lines.next_back().expect("it tells").to_owned();
         let (count, process) = line.split_once(", of process ").unwrap();
         let digits = |text: &str| {
             text.chars()
