@@ -63,6 +63,7 @@ test('a deployment is suspended, shown as such, and resumed', async ({ page, req
     await page.goto(`/designs/${design.id}/plan?deployment=${started.deployment}`);
     await expect(page.getByRole('note').filter({ hasText: 'sleepy is suspended' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Update', exact: true })).toBeDisabled();
+    await expect(page.getByText('Nothing to do')).toBeVisible();
     await shoot(page, 'suspended-plan');
   });
 

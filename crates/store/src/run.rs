@@ -250,13 +250,14 @@ impl Store {
         Ok(standing.unwrap_or(RunProgress::Ended))
     }
 
-    /// Notes that an update of this user takes the place of an active run. [`Outcome::Conflict`] if the run has ended.
+    /// Notes that an update of this user takes the place of an active run. [`Outcome::Conflict`] if the run has ended, or
+    /// another update takes its place.
     ///
     /// # Errors
     /// If the database fails.
     pub async fn run_replace(&self, tenant: &Tenant, id: &str, by: &str) -> Result<Outcome> {
         let done = sqlx::query(
-            "UPDATE runs SET replaced_by = $4 WHERE id = $1 AND cloud = $2 AND project_id = $3 \
+            "UPDATE runs SET replaced_by = $4 WHERE id = $1 AND cloud = $2 AND project_id = $3 AND replaced_by IS NULL \
              AND state NOT IN ('succeeded', 'failed', 'cancelled')",
         )
         .bind(id)

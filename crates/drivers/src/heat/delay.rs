@@ -1,7 +1,7 @@
 //! `OS::Heat::Delay`: a delay for dependent resources.
 //!
 //! It takes `min_wait` seconds, plus a random time of up to `max_jitter` times `jitter_multiplier` seconds, on
-//! creation, deletion or both, as listed in `actions`. Heat's actions SUSPEND and RESUME do not exist here. Source:
+//! creation, deletion or both, as listed in `actions`. It does not wait on SUSPEND and RESUME. Source:
 //! Heat's `delay.py`.
 
 use serde_json::{Map, Value as Json};

@@ -23,7 +23,7 @@ pub(super) fn deployed(rows: Vec<ResourceRow>, is_same: impl Fn(&str, &str) -> b
         let is_software = crate::catalog::is_software(&row.spec.resource_type);
         let actual = Actual {
             exists: is_software || row.physical_id.is_some(),
-            in_order: row.state == ResourceState::Ready,
+            in_order: matches!(row.state, ResourceState::Ready | ResourceState::Suspended),
             reference: row.reference,
             attributes: row.attributes,
             made_from: row.made_from,

@@ -78,6 +78,9 @@ impl Engine {
         if open.shown.id != run {
             return Err(Error::Busy(open.shown.id));
         }
+        if let Some(by) = open.shown.replaced_by {
+            return Err(taken(&by));
+        }
         let what = match open.shown.kind {
             RunKind::Deploy | RunKind::Update => return Ok(()),
             RunKind::Undeploy => "an undeployment",
@@ -115,7 +118,12 @@ impl Engine {
     async fn make_way(&self, actor: &Actor, row: &DeploymentRow, run: &str) -> Result<()> {
         let (store, tenant) = (&self.core.store, &actor.tenant);
         if store.run_replace(tenant, run, &actor.user).await? == Outcome::Conflict {
-            return Ok(());
+            let now = self.run_row(tenant, run).await?.shown;
+            return match now.replaced_by {
+                // Each waiting update is a task, so there is one for a run.
+                Some(by) if !now.state.is_final() => Err(taken(&by)),
+                _ => Ok(()),
+            };
         }
         // The user who replaces the run decides about what follows.
         store.run_forget_roll_back(tenant, run).await?;
@@ -149,4 +157,10 @@ impl Engine {
             tracing::debug!(%error, run.id = run, "the run is about to end");
         }
     }
+}
+
+fn taken(by: &str) -> Error {
+    Error::NotPossibleNow(format!(
+        "an update of {by} takes the place of this run already. Wait until it has begun"
+    ))
 }

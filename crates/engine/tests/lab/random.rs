@@ -1,12 +1,12 @@
-//! Random sequences of what users and the world do to one deployment: deploy, update, cancel, crash, resume, roll back,
-//! undeploy, and calls that fail. After each sequence, the deployment still reaches any template, the cloud holds its
+//! Random sequences of what users and the world do to one deployment: deploy, update, replace a run at work, cancel, crash,
+//! resume, roll back, suspend, undeploy, and calls that fail. After each sequence, the deployment still reaches any template, the cloud holds its
 //! resources once, and an undeployment leaves nothing.
 //!
 //! A failing sequence is repeated by its seed: `STACKLOOM_SEED=17 cargo test -p engine --test lab random`.
 
 use std::{ops::Range, time::Duration};
 
-use api::{DeploymentState, RunState};
+use api::{DeploymentState, ResourceState, RunState};
 use engine::{Error, Force};
 use lab::{CallFault, Damage, Fault};
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
@@ -90,7 +90,11 @@ impl Walk<'_> {
         for _ in 0..self.random.random_range(2..10) {
             let act = self.random.random_range(0..100);
             let done = match act {
-                0..25 => self.update(bench).await,
+                0..19 => self.update(bench, None).await,
+                19..25 => {
+                    let run = self.run.clone();
+                    self.update(bench, Some(run)).await
+                }
                 25..45 => self.waits(bench).await,
                 45..55 => self.note(
                     "cancel",
@@ -112,18 +116,34 @@ impl Walk<'_> {
                     let gone = bench.engine.undeploy(actor, id, Force::No).await;
                     self.begins("undeploy", gone)
                 }
+                88..92 => {
+                    let suspended = bench.engine.suspend(&bench.actor, &self.deployment).await;
+                    self.begins("suspend", suspended)
+                }
+                92..95 => {
+                    let (actor, id) = (&bench.actor, &self.deployment);
+                    let resumed = bench.engine.resume_deployment(actor, id).await;
+                    self.begins("resume servers", resumed)
+                }
                 _ => self.call_fails(bench),
             };
             self.acts.push(done);
         }
     }
 
-    async fn update(&mut self, bench: &Bench) -> String {
+    async fn update(&mut self, bench: &Bench, instead_of: Option<String>) -> String {
         let targets = self.targets;
         let at = self.random.random_range(0..targets.len());
-        let changes = to(&targets[at].0);
+        let what = match instead_of {
+            None => format!("update to {at}"),
+            Some(_) => format!("update to {at} in the place of a run"),
+        };
+        let changes = engine::Changes {
+            instead_of,
+            ..to(&targets[at].0)
+        };
         let update = bench.engine.update(&bench.actor, &self.deployment, changes);
-        self.begins(&format!("update to {at}"), update.await)
+        self.begins(&what, update.await)
     }
 
     /// Until the run ends, or for a random time.
@@ -202,7 +222,27 @@ impl Walk<'_> {
         self.settled(bench).await;
         let what = format!("seed {seed}, after {:#?}", self.acts);
         let shown = bench.shown(&self.deployment).await;
-        if shown.state != DeploymentState::Undeployed {
+        let mut resources = shown.resources.iter();
+        let sleeps = resources.any(|one| one.state == ResourceState::Suspended);
+        let mut is_going = false;
+        if sleeps || shown.state == DeploymentState::Suspended {
+            let (actor, id) = (&bench.actor, &self.deployment);
+            match bench.engine.resume_deployment(actor, id).await {
+                Ok(started) => {
+                    let run = bench.end_of(&started.run).await;
+                    assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
+                }
+                // Its undeployment has begun.
+                Err(refused) => {
+                    assert_eq!(refused.code(), "not-possible-now", "{what}");
+                    is_going = true;
+                }
+            }
+        }
+        if is_going {
+            let run = bench.undeploy(&self.deployment).await;
+            assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
+        } else if shown.state != DeploymentState::Undeployed {
             let (template, resources) = self.targets.choose(&mut self.random).unwrap();
             let run = bench.update(&self.deployment, to(template)).await;
             assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");

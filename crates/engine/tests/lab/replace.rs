@@ -163,6 +163,12 @@ async fn a_restart_in_between_ends_the_run_and_harms_nothing() {
         engine.update(&actor, &deployment, changes).await
     });
     bench.until_state(&started.run, RunState::Cancelling).await;
+    // One update waits for a run.
+    let second = bench.instead(&started, &changed()).await;
+    assert!(
+        matches!(&second, Err(Error::NotPossibleNow(why)) if why.contains("of demo takes the place")),
+        "{second:?}"
+    );
     bench.crash().await;
     let lost = waiting.await.unwrap();
     assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
