@@ -11,12 +11,11 @@ use api::{
     Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionSummary, DesignViewer,
     DesignWatch, TemplateFiles, ViewerRequest,
 };
-use engine::{Engine, Page, Tenant};
+use engine::{Actor, Engine, Page, Tenant};
 use hot::document::Document;
 use store::{DesignContent, Outcome, Store, VersionLimits, ViewerRow};
 
 use crate::{
-    auth::Caller,
     codes,
     problem::{Error, Result},
 };
@@ -112,11 +111,11 @@ impl Designs {
     /// `invalid-request` if the page's id is not one, or if it names too many resources.
     pub async fn watch(
         &self,
-        caller: &Caller,
+        actor: &Actor,
         id: &str,
         request: ViewerRequest,
     ) -> Result<DesignWatch> {
-        let (tenant, user_id) = (caller.tenant(), &caller.actor.session.user().id);
+        let (tenant, user_id) = (&actor.tenant, &actor.session.user().id);
         let ViewerRequest { page, selected } = request;
         if !is_line(&page, PAGE_CHARS_MAX) {
             let text = format!("A page's id has 1 to {PAGE_CHARS_MAX} characters on one line.");
@@ -141,7 +140,7 @@ impl Designs {
             let viewer = ViewerRow {
                 page: page.clone(),
                 user_id: user_id.clone(),
-                name: caller.me.user.clone(),
+                name: actor.user.clone(),
                 selected,
                 seen: now,
             };

@@ -67,7 +67,9 @@ pub async fn watch(
     Path(id): Path<String>,
     Json(request): Json<ViewerRequest>,
 ) -> Result<Json<DesignWatch>> {
-    Ok(Json(services.designs.watch(&caller, &id, request).await?))
+    Ok(Json(
+        services.designs.watch(&caller.actor, &id, request).await?,
+    ))
 }
 
 /// Saves a new version. If `base_version` is not the newest, nothing is saved: 409 `version-conflict`.
