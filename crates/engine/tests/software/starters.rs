@@ -106,10 +106,12 @@ async fn two_web_servers_are_one_site() {
 
     let answer = log_in(&url, "first-secret").await;
     let cookies = answer.lines().filter_map(|line| {
-        let cookie = line.strip_prefix("Set-Cookie: ")?;
-        cookie.split(';').next()
+        let (name, cookie) = line.split_once(": ")?;
+        let is_cookie = name.eq_ignore_ascii_case("set-cookie");
+        cookie.split(';').next().filter(|_| is_cookie)
     });
     let cookies: Vec<&str> = cookies.collect();
+    assert!(!cookies.is_empty(), "{answer}");
     // HAProxy asks one web server after the other.
     for _ in 0..4 {
         let request = format!(
