@@ -34,7 +34,7 @@ pub struct Core {
     pub ssh_attempts: Slots<Tenant>,
     /// The time for which this server may act on its runs.
     pub lease: Lease,
-    /// When the last run of each project ended.
+    /// The end of the last run of each project.
     pub ended: RunEnds,
     /// Notified when runs may have changed hands.
     pub wake: Arc<Notify>,

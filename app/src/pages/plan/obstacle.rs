@@ -1,5 +1,4 @@
-//! What keeps a deployment from being updated right away: a run that works on it, whose place the update can take, or its
-//! suspension.
+//! Obstacles to an update of a deployment: a run that works on it, whose place the update can take, or its suspension.
 
 use api::{Deployment, DeploymentState, Run, RunKind};
 use leptos::prelude::*;

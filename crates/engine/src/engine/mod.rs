@@ -449,7 +449,7 @@ impl Engine {
         Ok(resumed)
     }
 
-    /// When the last run of a project ended on this server: what was read from the cloud before may have changed. `None`
+    /// The end of the last run of a project on this server: what was read from the cloud before may have changed. `None`
     /// if none has for a while.
     pub fn last_run_ended(&self, tenant: &Tenant) -> Option<Instant> {
         self.core.ended.last(tenant)
