@@ -50,6 +50,11 @@ impl Error {
         }
     }
 
+    /// The database's own message, for the log. It can name tables and columns.
+    pub fn cause(&self) -> impl std::fmt::Display + '_ {
+        &self.source
+    }
+
     /// True if a stored value cannot be read as its type. That is permanent.
     pub fn is_unreadable(&self) -> bool {
         matches!(

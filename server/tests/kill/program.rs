@@ -109,8 +109,7 @@ impl Program {
                     return;
                 }
                 if let Some(status) = self.child.try_wait().unwrap() {
-                    let log = std::fs::read_to_string(self.folder.join("log")).unwrap();
-                    panic!("the program has ended with {status}:\n{log}");
+                    panic!("the program has ended with {status}:\n{}", self.log());
                 }
                 tokio::time::sleep(LOOK_EVERY).await;
             }
@@ -166,8 +165,11 @@ impl Program {
 
     /// True if the log has this text.
     pub fn has_logged(&self, text: &str) -> bool {
-        let log = std::fs::read_to_string(self.folder.join("log")).unwrap();
-        log.contains(text)
+        self.log().contains(text)
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.join("log")).unwrap()
     }
 
     /// Waits until the log has this text.
@@ -195,7 +197,7 @@ impl Program {
     async fn answer(&self, request: RequestBuilder) -> Value {
         let answer = request.send().await.unwrap();
         let (status, text) = (answer.status(), answer.text().await.unwrap());
-        assert!(status.is_success(), "{status}: {text}");
+        assert!(status.is_success(), "{status}: {text}\n{}", self.log());
         serde_json::from_str(&text).unwrap()
     }
 

@@ -142,11 +142,15 @@ impl Engine {
             return Ok(());
         }
         let begun = self.start_task(actor, &row, machine::Event::Start).await;
-        if let Err(error) = &begun {
-            let why = error.to_string();
-            self.could_not_begin(&row, &why).await;
+        let Err(error) = begun else {
+            return Ok(());
+        };
+        // It may have been taken while its first event waited for the database: then it is at work.
+        if self.run_row(&actor.tenant, run).await?.fence != row.fence {
+            return Ok(());
         }
-        begun
+        self.could_not_begin(&row, &error.to_string()).await;
+        Err(error)
     }
 
     /// Marks a stored run without a task as failed, so that a user can resume it.

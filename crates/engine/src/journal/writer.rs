@@ -93,9 +93,13 @@ impl Writer {
                     return Ok(());
                 }
                 Ok(Err(error)) if error.is_transient() => {
-                    tracing::warn!(%error, "the journal cannot write; runs wait");
+                    tracing::warn!(%error, cause = %error.cause(), "the journal cannot write; runs wait");
                 }
-                Ok(Err(error)) => return Err(error),
+                Ok(Err(error)) => {
+                    let writes = batch.len();
+                    tracing::warn!(%error, cause = %error.cause(), writes, "the journal refuses writes");
+                    return Err(error);
+                }
                 Err(_elapsed) => {
                     let limit_seconds = self.limit.as_secs_f64();
                     tracing::warn!(limit_seconds, "the journal gets no answer; runs wait");
