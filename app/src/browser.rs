@@ -122,17 +122,17 @@ pub fn random_u32() -> u32 {
     }
 }
 
-/// Runs `work` and records its duration in the browser's performance timeline as `stackloom <name>`, for profiles and
+/// Awaits `work` and records its duration in the browser's performance timeline as `stackloom <name>`, for profiles and
 /// benchmarks.
-pub fn measured<T>(name: &str, work: impl FnOnce() -> T) -> T {
+pub async fn measured<T>(name: &str, work: impl Future<Output = T>) -> T {
     let performance = window().and_then(|window| window.performance());
     let Some(performance) = performance else {
-        return work();
+        return work.await;
     };
     let name = format!("stackloom {name}");
     // If the timeline is full, only the measurement is lost.
     let _ = performance.mark(&name);
-    let done = work();
+    let done = work.await;
     let _ = performance.measure_with_start_mark(&name, &name);
     performance.clear_marks_with_mark_name(&name);
     done

@@ -1,8 +1,9 @@
 //! Pages with code that the browser loads when they are opened.
 //!
 //! The core contains the login page and the list of designs, which users see first. The build splits off two
-//! pieces: `designer` (palette, gestures, forms, undo, validation, passes) and `pages` (plan, runs, deployments,
-//! catalogue). Code used by both, such as the parser and the drawing, is a third piece that is loaded with either.
+//! pieces: `designer` (palette, gestures, forms, undo) and `pages` (plan, runs, deployments, catalogue). Code used by
+//! both, such as the parser and the drawing, is a third piece that is loaded with either. Validation and planning are
+//! in a module of their own, in a worker (`planning`).
 //!
 //! The server renders every page completely and links the page's piece in the document's head, so that its download
 //! begins while the core starts. On the list of designs the pieces are fetched when the browser is idle ([`warm_up`]),
@@ -17,7 +18,7 @@ use crate::{
     pages::{
         audit, catalog, catalog_item, deployment, deployments, new_item, plan, sessions, terminal,
     },
-    run,
+    planning, run,
     ui::ProblemCard,
 };
 
@@ -44,6 +45,13 @@ enum Page {
 #[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, preload(fetch_designer), fallible)]
 fn designer_piece() -> Result<AnyView, Missing> {
     Ok(view! { <designer::DesignPage /> }.into_any())
+}
+
+/// Starts the worker, whose client is in both pieces.
+#[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, fallible)]
+fn planner_piece() -> Result<(), Missing> {
+    planning::warm_up();
+    Ok(())
 }
 
 #[leptos::wasm_split::wasm_split(pages, wasm_split_path = ::leptos::wasm_split, preload(fetch_pages), fallible)]
@@ -96,6 +104,7 @@ pub fn warm_up() {
                 // If this fails, the piece is fetched again when its page is opened.
                 let _ = fetch_designer().await;
                 let _ = fetch_pages().await;
+                let _ = planner_piece().await;
             });
         });
     });

@@ -26,6 +26,7 @@ pub mod load;
 pub mod markdown;
 mod opening;
 pub mod pages;
+mod planning;
 pub mod run;
 pub mod script;
 pub mod session;

@@ -96,6 +96,7 @@ pub fn files(config: &Config) -> Router<Services> {
 async fn keep(request: Request, next: Next) -> Response {
     let path = request.uri().path().strip_prefix("/pkg/");
     let is_program = path.is_some_and(|path| path.starts_with(PROGRAM));
+    let is_worker = is_program && path.is_some_and(|path| path.ends_with("/worker.js"));
     let mut response = next.run(request).await;
     // A missing file can appear after an update.
     let how = if is_program && !response.status().is_client_error() {
@@ -103,8 +104,12 @@ async fn keep(request: Request, next: Next) -> Response {
     } else {
         "public, no-cache"
     };
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(how));
+    let set = response.headers_mut();
+    set.insert(header::CACHE_CONTROL, HeaderValue::from_static(how));
+    if is_worker {
+        let policy = HeaderValue::from_static(headers::WORKER);
+        set.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
     response
 }
 

@@ -19,11 +19,7 @@ use canvas::{
 };
 use hot::{bundle::Bundle, document::Document};
 use leptos::{ev, html, prelude::*};
-use planner::{
-    deployed::GroupRequest,
-    plan::{Deployed, PlanInput},
-    scaling::SCALING_GROUP,
-};
+use planner::scaling::SCALING_GROUP;
 use types::Registry;
 use wasm_bindgen::JsCast;
 
@@ -35,7 +31,7 @@ use super::{
     stage::{Aim, Stage},
     surface,
 };
-use crate::{browser, client, ui::Icon};
+use crate::{client, planning, ui::Icon};
 
 /// Converts a layout of the API to the canvas's places.
 pub fn places_of(layout: &api::Layout) -> Places {
@@ -97,6 +93,7 @@ pub fn Board(
     let root = NodeRef::<html::Div>::new();
     let view = RwSignal::new(Viewport::default());
     let touched = StoredValue::new(false);
+    let asked = StoredValue::new(0_u32);
     let size = RwSignal::new(Size::default());
     surface::show_visible(scene, view, size);
     let under = move |event: &web_sys::Event, at: ScreenPoint| {
@@ -149,24 +146,29 @@ pub fn Board(
         if !described.get() {
             return;
         }
-        let bundle = beside.with(api::TemplateFiles::bundle);
-        let (types, cloud, members) = (types.get(), cloud.get(), members.get());
-        let mut drawing = draw(
-            &template.get(),
-            &bundle,
-            &layout.get(),
-            &members,
-            &types,
-            &cloud,
-        );
-        drawing.add_run_members(members.iter().map(String::as_str));
-        let drawing = Arc::new(drawing);
-        scene.show(&drawing);
-        bounds.set(drawing.bounds());
-        if !touched.get_value() {
-            fit();
-        }
-        ready.set(true);
+        let number = asked.get_value() + 1;
+        asked.set_value(number);
+        let input = DrawingInput {
+            template: template.get(),
+            bundle: beside.with(api::TemplateFiles::bundle),
+            layout: layout.get(),
+            members: members.get(),
+            types: types.get(),
+            cloud: cloud.get(),
+        };
+        leptos::task::spawn_local(async move {
+            let drawing = input.draw().await;
+            if asked.try_get_value() != Some(number) {
+                return;
+            }
+            let drawing = Arc::new(drawing);
+            scene.show(&drawing);
+            bounds.set(drawing.bounds());
+            if !touched.get_value() {
+                fit();
+            }
+            ready.set(true);
+        });
     });
     surface::on_resize(root, move |now: Size| {
         size.try_set(now);
@@ -244,7 +246,7 @@ pub fn Board(
 }
 
 /// Present members of the template's scaling groups, from the names of members that have a state.
-fn present_members(document: &Document, members: &[String]) -> BTreeMap<String, GroupRequest> {
+fn present_members(document: &Document, members: &[String]) -> BTreeMap<String, Vec<String>> {
     let groups = document.template().resources.iter();
     let groups = groups.filter(|one| one.resource_type == SCALING_GROUP);
     let present = groups.filter_map(|group| {
@@ -254,39 +256,40 @@ fn present_members(document: &Document, members: &[String]) -> BTreeMap<String, 
             is_number.then(|| member.to_owned())
         });
         let own: Vec<String> = own.collect();
-        (!own.is_empty()).then(|| (group.name.clone(), GroupRequest::Members(own)))
+        (!own.is_empty()).then(|| (group.name.clone(), own))
     });
     present.collect()
 }
 
-fn draw(
-    template: &str,
-    bundle: &Bundle,
-    layout: &api::Layout,
-    members: &[String],
-    types: &Registry,
-    cloud: &CloudFacts,
-) -> Drawing {
-    let (document, plan) = browser::measured("plan", || {
-        let document = Document::parse(template);
-        let plan = planner::plan::plan(&PlanInput {
-            document: &document,
-            bundle,
-            parameters: &BTreeMap::new(),
-            deployed: &Deployed {
-                groups: present_members(&document, members),
-                ..Deployed::default()
-            },
-            types,
-            cloud,
-        });
-        (document, plan)
-    });
-    let described = planner::compose::described(types, bundle, &document);
-    drawing::draw(
-        document.template(),
-        Some(&plan),
-        &described,
-        &places_of(layout),
-    )
+struct DrawingInput {
+    template: String,
+    bundle: Bundle,
+    layout: api::Layout,
+    members: Vec<String>,
+    types: Arc<Registry>,
+    cloud: Arc<CloudFacts>,
+}
+
+impl DrawingInput {
+    /// The drawing with all members. Without a plan, it has no resources that the passes add.
+    async fn draw(&self) -> Drawing {
+        let document = Document::parse(self.template.as_str());
+        let plan = planning::plan(planning::Template {
+            text: &self.template,
+            bundle: &self.bundle,
+            members: present_members(&document, &self.members),
+            types: &self.types,
+            cloud: &self.cloud,
+        })
+        .await;
+        let described = planner::compose::described(&self.types, &self.bundle, &document);
+        let mut drawing = drawing::draw(
+            document.template(),
+            plan.ok().as_ref(),
+            &described,
+            &places_of(&self.layout),
+        );
+        drawing.add_run_members(self.members.iter().map(String::as_str));
+        drawing
+    }
 }

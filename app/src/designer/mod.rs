@@ -41,11 +41,12 @@ mod store;
 pub mod surface;
 mod view;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use leptos::{ev, prelude::*};
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
+use planner::plan::Plan;
 
 use self::{
     conflict::ConflictNotice, drawer::DrawerPanel, header::HeaderActions, inspector::Inspector,
@@ -55,6 +56,7 @@ use crate::{
     client::{self, Types},
     frame::{Crumb, use_frame},
     load::{Load, Loaded},
+    planning,
     ui::{ProblemCard, use_leaving},
 };
 
@@ -63,11 +65,9 @@ use crate::{
 pub fn DesignPage() -> impl IntoView {
     let params = use_params_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
-    let design = Load::new(move || {
-        let id = id.get();
-        async move { client::design(&id).await }
-    });
-    let types = Load::new(client::resource_types);
+    let opened = Load::new(move || open(id.get()));
+    // The worker starts while design and types are fetched.
+    Effect::new(|_| planning::warm_up());
     let name = RwSignal::new(None::<String>);
     use_frame().crumbs(move || {
         vec![
@@ -77,13 +77,38 @@ pub fn DesignPage() -> impl IntoView {
     });
     view! {
         <Title text=move || name.get().unwrap_or_else(|| "Design".to_owned()) />
-        {move || match (design.state(), types.state()) {
-            (Loaded::Ready(design), Loaded::Ready(types)) => view! { <Designer design types name /> }.into_any(),
-            (Loaded::Failed(problem), _) => view! { <ProblemCard is_page=true problem retry=Callback::new(move |()| design.reload()) /> }.into_any(),
-            (_, Loaded::Failed(problem)) => view! { <ProblemCard is_page=true problem retry=Callback::new(move |()| types.reload()) /> }.into_any(),
-            _ => view! { <Skeleton /> }.into_any(),
+        {move || match opened.state() {
+            Loaded::Ready(opened) => view! { <Designer opened name /> }.into_any(),
+            Loaded::Failed(problem) => view! { <ProblemCard is_page=true problem retry=Callback::new(move |()| opened.reload()) /> }.into_any(),
+            Loaded::Loading => view! { <Skeleton /> }.into_any(),
         }}
     }
+}
+
+/// A fetched design with its types and its plan.
+#[derive(Clone, PartialEq)]
+struct Opened {
+    design: api::Design,
+    types: Types,
+    plan: Arc<Plan>,
+}
+
+async fn open(id: String) -> client::Answer<Opened> {
+    let (design, types) = futures::join!(client::design(&id), client::resource_types());
+    let (design, types) = (design?, types?);
+    let plan = planning::plan(planning::Template {
+        text: &design.template,
+        bundle: &design.beside.bundle(),
+        members: BTreeMap::new(),
+        types: &types.0,
+        cloud: &Arc::default(),
+    })
+    .await?;
+    Ok(Opened {
+        design,
+        types,
+        plan: Arc::new(plan),
+    })
 }
 
 /// The page's outline while the design and the resource types load.
@@ -99,8 +124,13 @@ fn Skeleton() -> impl IntoView {
 }
 
 #[component]
-fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -> impl IntoView {
-    let workspace = Workspace::open(&design, types);
+fn Designer(opened: Opened, name: RwSignal<Option<String>>) -> impl IntoView {
+    let Opened {
+        design,
+        types,
+        plan,
+    } = opened;
+    let workspace = Workspace::open(&design, types, plan);
     actions::provide(workspace);
     use_frame().actions(move || view! { <HeaderActions workspace /> });
     Effect::new(move |_| {

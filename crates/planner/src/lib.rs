@@ -28,7 +28,7 @@
 //! the deployment unless the request sets `despite_quota`, because a quota can be raised during a run. The comparison
 //! uses the peak during the run, since successors exist before predecessors are deleted. An unknown quota is no limit.
 //!
-//! Reading order: `cloud`, `workflow`, `validate`, `compose`, `passes`, `plan`.
+//! Reading order: `cloud`, `workflow`, `validate`, `compose`, `passes`, `plan`, `preview`.
 
 pub mod cloud;
 pub mod compose;
@@ -39,6 +39,7 @@ pub mod members;
 mod parameters;
 pub mod passes;
 pub mod plan;
+pub mod preview;
 mod range;
 pub mod scaling;
 mod services;

@@ -118,6 +118,21 @@ async fn a_program_is_kept_for_good_and_a_missing_one_is_not() {
 }
 
 #[tokio::test]
+async fn only_the_worker_may_run_a_module_without_a_page() {
+    let stack = Stack::start().await;
+    fs::create_dir(stack.site().join("pkg/app-1")).unwrap();
+    let browser = stack.stranger();
+    for (script, may) in [("worker.js", true), ("planner.js", false)] {
+        fs::write(stack.site().join("pkg/app-1").join(script), b"").unwrap();
+        let file = browser.get(&format!("/pkg/app-1/{script}")).await;
+        let policy = file.headers()[header::CONTENT_SECURITY_POLICY].to_str();
+        let policy = policy.unwrap();
+        assert!(policy.starts_with("default-src 'none'"), "{policy}");
+        assert_eq!(policy.contains("wasm-unsafe-eval"), may, "{policy}");
+    }
+}
+
+#[tokio::test]
 async fn every_code_has_its_page() {
     let stack = Stack::start().await;
     for code in server::CODES {

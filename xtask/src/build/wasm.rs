@@ -1,8 +1,9 @@
-//! The `frontend` crate as `stackloom_bg.wasm` and its pieces, with the scripts that load them.
+//! The `frontend` crate as `stackloom_bg.wasm` and its pieces, and the `worker` crate as `planner_bg.wasm`, with the
+//! scripts that load them.
 //!
-//! cargo builds one module, the splitter splits the lazily loaded pages off it, wasm-bindgen generates the bindings of
-//! the rest, and `wasm-opt` optimises all modules for size. Splitter and wasm-bindgen are libraries, with the same
-//! versions that the crates use. The steps after cargo run only if the module has changed.
+//! cargo builds both modules, the splitter splits the lazily loaded pages off the first one, wasm-bindgen generates the
+//! bindings, and `wasm-opt` optimises all modules for size. Splitter and wasm-bindgen are libraries, with the same
+//! versions that the crates use. The steps after cargo run only if a module has changed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -30,11 +31,15 @@ const FEATURES: [&str; 6] = [
 
 /// Builds the program's folder in `pkg` (see `program`).
 pub fn build(profile: Profile, step: &Step<'_>) -> Result<()> {
-    let module = compile(profile, step)?;
-    let wasm =
-        std::fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
+    let folder = compile(profile, step)?;
+    let read = |file: &Path| {
+        std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+    };
+    let worker = folder.join("worker.wasm");
+    let pages = read(&folder.join("frontend.wasm"))?;
+    let script = paths::root().join("worker/worker.js");
     let stamp_file = paths::web().join("bound");
-    let stamp = stamp(&wasm, profile);
+    let stamp = stamp(&[&pages, &read(&worker)?, &read(&script)?], profile);
     let is_there = program::folder().is_ok_and(|folder| folder.is_dir());
     if is_there && std::fs::read_to_string(&stamp_file).is_ok_and(|old| old == stamp) {
         return Ok(());
@@ -44,8 +49,11 @@ pub fn build(profile: Profile, step: &Step<'_>) -> Result<()> {
         std::fs::remove_dir_all(&dir).with_context(|| format!("cannot empty {}", dir.display()))?;
     }
     step.note("splitting");
-    let core = split::split(&wasm, &dir)?;
-    bind(&core, &dir, profile)?;
+    let core = split::split(&pages, &dir)?;
+    bind(&core, "stackloom", &dir, profile)?;
+    bind(&worker, "planner", &dir, profile)?;
+    std::fs::copy(&script, dir.join("worker.js"))
+        .with_context(|| format!("cannot copy {}", script.display()))?;
     if profile == Profile::Release && shell::has("wasm-opt") {
         step.note("wasm-opt");
         for module in files_of(&dir, &["wasm"])? {
@@ -57,6 +65,7 @@ pub fn build(profile: Profile, step: &Step<'_>) -> Result<()> {
         .with_context(|| format!("cannot write {}", stamp_file.display()))
 }
 
+/// Compiles the modules. Returns their folder.
 fn compile(profile: Profile, step: &Step<'_>) -> Result<PathBuf> {
     let compiler = Compiler::ensure()?;
     let profile = match profile {
@@ -68,6 +77,8 @@ fn compile(profile: Profile, step: &Step<'_>) -> Result<PathBuf> {
         "build",
         "--package",
         "frontend",
+        "--package",
+        "worker",
         "--lib",
         "--target",
         TARGET,
@@ -77,14 +88,14 @@ fn compile(profile: Profile, step: &Step<'_>) -> Result<PathBuf> {
     build.arg("--target-dir").arg(&target_dir);
     compiler.apply(&mut build);
     step.cargo(&mut build)?;
-    Ok(target_dir.join(TARGET).join(profile).join("frontend.wasm"))
+    Ok(target_dir.join(TARGET).join(profile))
 }
 
-fn bind(module: &Path, dir: &Path, profile: Profile) -> Result<()> {
+fn bind(module: &Path, name: &str, dir: &Path, profile: Profile) -> Result<()> {
     let mut bindgen = Bindgen::new();
     bindgen
         .input_path(module)
-        .out_name("stackloom")
+        .out_name(name)
         .typescript(false)
         // The pieces import these by the names that the splitter generated.
         .keep_lld_exports(true)
@@ -143,10 +154,10 @@ fn point_exports_at_their_tables(module: &mut walrus::Module) -> bool {
     has_changed
 }
 
-/// A hash of the module, the tool, and this code.
-fn stamp(wasm: &[u8], profile: Profile) -> String {
+/// A hash of the sources, the tool, and this code.
+fn stamp(sources: &[&[u8]], profile: Profile) -> String {
     let mut hasher = DefaultHasher::new();
-    wasm.hash(&mut hasher);
+    sources.hash(&mut hasher);
     include_str!("wasm.rs").hash(&mut hasher);
     include_str!("split.rs").hash(&mut hasher);
     format!(

@@ -11,8 +11,7 @@ pub fn Members(workspace: Workspace, name: StoredValue<String>) -> impl IntoView
     let members = Memo::new(move |_| {
         let start = format!("{}/", name.get_value());
         workspace.plan.with(|plan| {
-            let changes = plan.iter().flat_map(|plan| &plan.changes);
-            let members = changes.filter_map(|change| {
+            let members = plan.changes.iter().filter_map(|change| {
                 let member = change.resource.strip_prefix(&start)?;
                 let added = change.origin != Origin::Drawn;
                 Some((member.to_owned(), change.resource_type.clone(), added))

@@ -88,7 +88,9 @@ impl Workspace {
             editor.is_broken()
         });
         // The canvas displays the last readable text, so there is nothing to draw.
-        if broken != Some(true) {
+        if broken == Some(true) {
+            self.ask_for_plan();
+        } else {
             self.refresh();
         }
         self.saving.changed(self);

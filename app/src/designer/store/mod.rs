@@ -1,18 +1,20 @@
 //! State of the Design page: one headless editor, and signals for its views.
 //!
 //! Only commands change the document ([`Workspace::apply`], [`Workspace::type_text`], undo, redo). Each of them calls
-//! [`Workspace::refresh`], which computes the drawing and sets the signals with a different value. Problems and forms
-//! are derived and never written.
+//! [`Workspace::refresh`], which computes the drawing and sets the signals with a different value. Plan and problems
+//! follow a moment later, from a worker (`plan`); until then the drawing has the last plan's resources. Forms are
+//! derived and never written.
 
 mod arrange;
 mod changes;
+mod plan;
 mod problems;
 mod selection;
 mod viewport;
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::Arc,
 };
 
@@ -28,13 +30,13 @@ use canvas::{
 };
 use hot::{bundle::Bundle, document::Document};
 use leptos::{html, prelude::*};
-use planner::{
-    compose,
-    plan::{Deployed, Plan, PlanInput},
-};
+use planner::{compose, plan::Plan};
 use types::Registry;
 
-use self::problems::{in_order, of_plan, tallies};
+use self::{
+    plan::Planning,
+    problems::{of_plan, tallies},
+};
 use super::{
     overlay::{ContextMenu, Panels, Picker},
     save_state::Saving,
@@ -44,9 +46,6 @@ use super::{
 use crate::browser;
 use crate::client::Types;
 use crate::ui::{use_confirm, use_toasts};
-
-/// Maximum number of resources for which ghosts are derived on every edit.
-const GHOSTS_MAX: usize = 200;
 
 /// Key of the browser's storage for [`Workspace::fades`].
 pub const FADES_KEY: &str = "designer-fades";
@@ -88,8 +87,9 @@ pub struct Workspace {
     pub cloud: RwSignal<Arc<CloudFacts>>,
     /// The last drawing.
     pub drawing: RwSignal<Arc<Drawing>>,
-    /// Plan of the template, with the resources that the passes add.
-    pub plan: RwSignal<Option<Arc<Plan>>>,
+    /// Plan of the last readable document, with the resources that the passes add.
+    pub plan: RwSignal<Arc<Plan>>,
+    planning: StoredValue<Planning>,
     /// The drawing as signals.
     pub scene: Scene,
     /// The selection.
@@ -127,7 +127,7 @@ pub struct Workspace {
     /// The latest announcement for screen readers.
     pub spoken: RwSignal<String>,
     /// All problems, in the order of the text.
-    pub problems: Memo<Arc<Vec<Diagnostic>>>,
+    pub problems: RwSignal<Arc<Vec<Diagnostic>>>,
     /// Save state, and the design on the server.
     pub saving: Saving,
     /// Other pages on which the design is open.
@@ -141,8 +141,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// State for a fetched design and its resource types.
-    pub fn open(design: &api::Design, types: Types) -> Self {
+    /// State for a fetched design, its resource types and its plan.
+    pub fn open(design: &api::Design, types: Types, plan: Arc<Plan>) -> Self {
         let editor = Editor::open(
             design.template.clone(),
             super::board::places_of(&design.layout),
@@ -153,7 +153,6 @@ impl Workspace {
         let built_in = StoredValue::new(types.0.clone());
         let types = RwSignal::new(types.0);
         let cloud = RwSignal::new(Arc::new(CloudFacts::default()));
-        let plan = RwSignal::new(None::<Arc<Plan>>);
         let document = Memo::new_with_compare(
             move |_| editor.with(|editor| editor.document().clone()),
             |old: Option<&Arc<Document>>, new| match (old, new) {
@@ -161,21 +160,6 @@ impl Workspace {
                 _ => true,
             },
         );
-        let problems = Memo::new(move |_| {
-            let document = document.get();
-            // A plan contains the validation of its document. Only a document without a plan is validated here.
-            let planned = plan.with(|plan| {
-                let plan = plan.as_ref().filter(|_| document.is_readable());
-                plan.map(|plan| of_plan(plan))
-            });
-            Arc::new(planned.unwrap_or_else(|| {
-                let (types, none) = (built_in.get_value(), BTreeMap::new());
-                let found = bundle.with(|bundle| {
-                    cloud.with(|cloud| compose::validate(&document, bundle, &types, cloud, &none))
-                });
-                in_order(found)
-            }))
-        });
         let against = RwSignal::new(None::<Arc<Document>>);
         let differences = Memo::new(move |_| {
             let document = document.get();
@@ -190,7 +174,9 @@ impl Workspace {
             built_in,
             cloud,
             drawing: RwSignal::new(Arc::default()),
-            plan,
+            problems: RwSignal::new(Arc::new(of_plan(&plan))),
+            plan: RwSignal::new(plan),
+            planning: StoredValue::default(),
             scene: Scene::new(),
             selection: RwSignal::default(),
             view: RwSignal::default(),
@@ -209,7 +195,6 @@ impl Workspace {
             drawer: RwSignal::new(Drawer::Closed),
             asked: RwSignal::new(None),
             spoken: RwSignal::default(),
-            problems,
             saving: Saving::new(design),
             others: RwSignal::default(),
             recent: StoredValue::new(recent()),
@@ -217,7 +202,7 @@ impl Workspace {
             confirm: use_confirm(),
             toasts: use_toasts(),
         };
-        workspace.refresh();
+        workspace.draw();
         workspace
     }
 
@@ -269,12 +254,17 @@ impl Workspace {
         }))
     }
 
-    /// Computes the drawing and sets the signals with a different value.
+    /// Computes the drawing, sets the signals with a different value, and asks for the plan.
     pub fn refresh(self) {
-        let (Some(built_in), Some(cloud), Some(bundle)) = (
+        self.draw();
+        self.ask_for_plan();
+    }
+
+    fn draw(self) {
+        let (Some(built_in), Some(bundle), Some(plan)) = (
             self.built_in.try_get_value(),
-            self.cloud.try_get_untracked(),
             self.bundle.try_get_untracked(),
+            self.plan.try_get_untracked(),
         ) else {
             return;
         };
@@ -284,16 +274,6 @@ impl Workspace {
         else {
             return;
         };
-        let plan = (shown.template().resources.len() <= GHOSTS_MAX).then(|| {
-            Arc::new(planner::plan::plan(&PlanInput {
-                document: &shown,
-                bundle: &bundle,
-                parameters: &BTreeMap::new(),
-                deployed: &Deployed::default(),
-                types: &built_in,
-                cloud: &cloud,
-            }))
-        });
         let types = match compose::described(&built_in, &bundle, &shown) {
             Cow::Borrowed(_) => built_in.clone(),
             Cow::Owned(types) => Arc::new(types),
@@ -307,15 +287,12 @@ impl Workspace {
             self.types.try_set(types.clone());
         }
         let drawing = self.editor.try_update_untracked(|editor| {
-            if let Some(plan) = &plan {
-                editor.remember(plan);
-            }
-            let drawing = editor.draw(plan.as_deref(), &types);
+            editor.remember(&plan);
+            let drawing = editor.draw(Some(&plan), &types);
             editor.settle(&drawing);
             drawing
         });
         let Some(drawing) = drawing else { return };
-        self.plan.try_set(plan);
         let drawing = Arc::new(drawing);
         self.scene.show(&drawing);
         self.selection

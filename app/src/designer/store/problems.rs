@@ -7,7 +7,8 @@ use planner::{members, plan::Plan};
 
 use crate::designer::stage::Tally;
 
-/// Problems of a plan: the results of validation and the decisions of the passes.
+/// Problems of a plan: the results of validation and the decisions of the passes. Those of the template come first, by
+/// line.
 pub(super) fn of_plan(plan: &Plan) -> Vec<Diagnostic> {
     // Parameter values are entered at deployment. A default that violates its own constraints is a problem of the
     // template.
@@ -16,16 +17,10 @@ pub(super) fn of_plan(plan: &Plan) -> Vec<Diagnostic> {
         of_value && !one.path.ends_with(".default")
     };
     let diagnostics = plan.diagnostics.iter();
-    in_order(
-        diagnostics
-            .filter(|one| !asked_later(one))
-            .cloned()
-            .collect(),
-    )
-}
-
-/// Sorts the list: problems of the template first, by line.
-pub(super) fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut found: Vec<_> = diagnostics
+        .filter(|one| !asked_later(one))
+        .cloned()
+        .collect();
     found.sort_by_key(|one| {
         let line = one.line.unwrap_or(u32::MAX);
         (one.file.is_some(), line, one.severity)
