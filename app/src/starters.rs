@@ -25,7 +25,7 @@ pub const EMPTY: Starter = Starter {
 };
 
 /// Starters, from small to large.
-pub const STARTERS: [Starter; 9] = [
+pub const STARTERS: [Starter; 10] = [
     Starter {
         slug: "proxy",
         name: "Web server behind a proxy",
@@ -81,6 +81,13 @@ pub const STARTERS: [Starter; 9] = [
         summary: "RabbitMQ on one server, and two servers that take tasks from it. The password is made at deploy.",
         icon: "layers",
         template: include_str!("starters/queue.yaml"),
+    },
+    Starter {
+        slug: "batch",
+        name: "Nightly job with a volume",
+        summary: "A job by the clock on a private server behind a bastion. Its results are on a volume.",
+        icon: "hard-drive",
+        template: include_str!("starters/batch.yaml"),
     },
     Starter {
         slug: "monitoring",

@@ -19,7 +19,8 @@ const NOTHING: &str =
     "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /// The policy of the pages' worker, which a browser takes from its script: that script, its module, and their files.
-pub const WORKER: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+pub const WORKER: &str =
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
 
 /// HSTS for half a year. Browsers accept it over TLS only.
 const TLS_ONLY: &str = "max-age=15552000";

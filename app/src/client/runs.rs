@@ -1,8 +1,8 @@
 //! Calls for runs and their events.
 
-use api::{Event, LogHits, Run, RunContent};
+use api::{Event, HookRelease, LogHits, Run, RunContent};
 
-use super::transport::{Answer, done, get};
+use super::transport::{Answer, done, done_with, get};
 use crate::browser;
 
 /// `GET /runs/{id}`.
@@ -23,6 +23,15 @@ pub async fn run_cancel(id: &str) -> Answer<()> {
 /// `POST /runs/{id}/resume`.
 pub async fn run_resume(id: &str) -> Answer<()> {
     done("POST", &format!("/runs/{}/resume", browser::encode(id))).await
+}
+
+/// `POST /runs/{id}/release`: lets the run go on that waits at a hook.
+pub async fn run_release(id: &str, step: &str) -> Answer<()> {
+    let path = format!("/runs/{}/release", browser::encode(id));
+    let hook = HookRelease {
+        step: step.to_owned(),
+    };
+    done_with("POST", &path, &hook).await
 }
 
 /// `GET /runs/{id}/events`: the first events after a number, or the first log lines of a step.

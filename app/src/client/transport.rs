@@ -100,6 +100,13 @@ pub(super) async fn done(method: &str, path: &str) -> Answer<()> {
     call(method, path, None, Page::Stays).await.map(|_| ())
 }
 
+/// Like [`done`], with a request body.
+pub(super) async fn done_with(method: &str, path: &str, body: &impl Serialize) -> Answer<()> {
+    let body = written(body).map_err(|error| unreadable(path, &error.to_string()))?;
+    let answer = call(method, path, Some(body), Page::Stays).await;
+    answer.map(|_| ())
+}
+
 /// Sends one request and returns the response text. All requests use this function. It is not generic, to keep the wasm
 /// small.
 pub(super) async fn call(

@@ -124,6 +124,7 @@ fn action(action: &str) -> String {
         "POST /api/v1/deployments/{id}/groups/{name}/scale" => "Scale a group",
         "PUT /api/v1/designs/{id}/versions/{version}" => "Label a version",
         "POST /api/v1/runs/{id}/cancel" => "Cancel a run",
+        "POST /api/v1/runs/{id}/release" => "Let a run go on",
         "POST /api/v1/runs/{id}/resume" => "Resume a run",
         "POST /api/v1/catalog" => "Publish a catalogue item",
         "OPEN /api/v1/deployments/{id}/servers/{name}/terminal"

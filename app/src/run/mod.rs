@@ -10,6 +10,7 @@ mod critical;
 mod detail;
 pub mod feed;
 mod header;
+mod hooks;
 pub mod log_store;
 mod log_view;
 pub mod model;
@@ -32,6 +33,7 @@ use self::{
     detail::StepDetail,
     feed::{Feed, Freshness},
     header::RunHeader,
+    hooks::Hooks,
     log_view::LogView,
     model::Model,
     split::Split,
@@ -327,6 +329,7 @@ fn Body(view: RunView) -> impl IntoView {
     view! {
         <RunHeader view />
         <OldRunNote view />
+        <Hooks view />
         <CauseCard view />
         <SuccessCard view />
         <Split key="run.split" upper=view! { <UpperHalf view /> }.into_any() lower=lower.into_any() />

@@ -153,9 +153,10 @@ fn StepRow(
         })?;
         let note = match (state, kind) {
             (StepState::Retrying, _) => error,
-            (StepState::Running, StepKind::WaitForSsh | StepKind::Pause | StepKind::Sweep) => {
-                last_line.run(stored.get_value())
-            }
+            (
+                StepState::Running,
+                StepKind::WaitForSsh | StepKind::Pause | StepKind::Hook | StepKind::Sweep,
+            ) => last_line.run(stored.get_value()),
             _ => None,
         }?;
         Some(view! { <span class="step-note" title=note.clone()>{prose(&note)}</span> })

@@ -52,7 +52,7 @@ pub use planner::{
     workflow::{StepKind, Workflow},
 };
 pub use problem::Problem;
-pub use run::{Run, RunContent, RunKind, RunState, RunStep, StepState};
+pub use run::{HookRelease, Run, RunContent, RunKind, RunState, RunStep, StepState};
 pub use scaling::{ScaleRequest, Scaling, ScalingGroup, ScalingPolicy};
 pub use server::{LiveServer, PowerAction, PowerRequest};
 pub use service::{Service, ServicePort, ServiceState};

@@ -198,3 +198,11 @@ impl StepState {
         )
     }
 }
+
+/// `POST /runs/{id}/release`: the hook at which the run may go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HookRelease {
+    /// Id of the step, such as `web:pre-create`.
+    pub step: String,
+}

@@ -109,7 +109,7 @@ mod tests {
 resources:
   web:
     type: OS::Nova::Server
-    x-stackloom: {public: true}
+    metadata: {stackloom: {public: true}}
     properties: {image: debian-12, flavor: m1.small}
 ";
 

@@ -121,6 +121,8 @@ pub enum StepKind {
     Configure,
     /// Wait between the batches of a group.
     Pause,
+    /// Wait until a person lets the run go on: a hook of an environment.
+    Hook,
     /// Remove strays, and wait until no more strays can appear.
     Sweep,
     /// Run the command of the run on the server. It is never repeated unasked.

@@ -56,6 +56,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1141_suspension"
     "1151_run_replacements"
     "1161_design_viewers"
+    "1171_hooks"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -80,6 +81,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1141_suspension"
     "1151_run_replacements"
     "1161_design_viewers"
+    "1171_hooks"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

@@ -6,8 +6,8 @@ use sqlx::Row as _;
 
 use crate::{
     Error, Result, Store, Tenant,
-    column::{from_json, from_text, time, to_json, to_text, to_u32},
-    database::{Connection, Row, read_all},
+    column::{from_json, from_text, now_text, time, to_json, to_text, to_u32},
+    database::{Connection, Outcome, Row, read_all},
 };
 
 /// Duration of an earlier step.
@@ -40,7 +40,8 @@ impl Store {
         read_all(rows, step, "reading steps")
     }
 
-    /// Durations of the succeeded steps in the project's last successful runs.
+    /// Durations of the succeeded steps in the project's last successful runs. Those of hooks are people's, and not among
+    /// them.
     ///
     /// # Errors
     /// If the database fails.
@@ -48,7 +49,7 @@ impl Store {
         let rows = sqlx::query(
             "SELECT s.kind, x.type, s.started, s.ended FROM steps s JOIN runs r ON r.id = s.run \
              LEFT JOIN resources x ON x.deployment = r.deployment AND x.name = s.resource \
-             WHERE s.state = 'succeeded' AND s.started IS NOT NULL AND s.ended IS NOT NULL AND r.id IN \
+             WHERE s.state = 'succeeded' AND s.kind <> 'hook' AND s.started IS NOT NULL AND s.ended IS NOT NULL AND r.id IN \
              (SELECT id FROM runs WHERE cloud = $1 AND project_id = $2 AND state = 'succeeded' ORDER BY created DESC LIMIT $3)",
         )
         .bind(&tenant.cloud)
@@ -100,6 +101,45 @@ impl Store {
     pub async fn step_let_go(&self, tenant: &Tenant, held: (&str, i64)) -> Result<()> {
         let doing = "noting an orderly stop";
         self.add_crashes(tenant, held, -1, doing).await
+    }
+
+    /// Lets a run go on that waits at a hook. [`Outcome::Conflict`] if it does not wait there.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn step_release(&self, tenant: &Tenant, run: &str, step: &str) -> Result<Outcome> {
+        let done = sqlx::query(
+            "UPDATE steps SET released = $1 WHERE run = $2 AND id = $3 AND kind = 'hook' AND state = 'running' \
+             AND EXISTS (SELECT 1 FROM runs r WHERE r.id = run AND r.cloud = $4 AND r.project_id = $5)",
+        )
+        .bind(now_text())
+        .bind(run)
+        .bind(step)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(&self.pool)
+        .await
+        .map_err(Error::at("releasing a hook"))?;
+        Ok(Outcome::of(done.rows_affected()))
+    }
+
+    /// True if a run may go on at a hook.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn step_is_released(&self, tenant: &Tenant, run: &str, step: &str) -> Result<bool> {
+        let found = sqlx::query(
+            "SELECT 1 FROM steps s JOIN runs r ON r.id = s.run WHERE s.run = $1 AND s.id = $2 AND r.cloud = $3 \
+             AND r.project_id = $4 AND s.released IS NOT NULL",
+        )
+        .bind(run)
+        .bind(step)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(Error::at("looking at a hook"))?;
+        Ok(found.is_some())
     }
 
     async fn add_crashes(
@@ -192,7 +232,6 @@ mod tests {
     use planner::workflow::Workflow;
 
     use super::*;
-    use crate::column::now_text;
     use crate::testing::{Database, deployment_insert, run_insert, run_step, strangers, tenant};
 
     #[tokio::test]
@@ -217,6 +256,34 @@ mod tests {
             );
             for stranger in strangers() {
                 assert_eq!(store.step_durations(&stranger, 5).await.unwrap(), []);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn only_a_hook_at_which_a_run_waits_can_be_released_and_only_by_its_project() {
+        for database in Database::each().await {
+            let (store, tenant) = (&database.store, tenant());
+            deployment_insert(store, &tenant, "d").await;
+            run_insert(store, &tenant, "d", "r", &Workflow::default()).await;
+            run_step(store, "r", "web:pre-create").await;
+            let is_released =
+                async |tenant: &Tenant| store.step_is_released(tenant, "r", "web:pre-create").await;
+            let release =
+                async |tenant: &Tenant| store.step_release(tenant, "r", "web:pre-create").await;
+            assert_eq!(release(&tenant).await.unwrap(), Outcome::Conflict);
+            sqlx::query("UPDATE steps SET kind = 'hook'")
+                .execute(&store.pool)
+                .await
+                .unwrap();
+            for stranger in strangers() {
+                assert_eq!(release(&stranger).await.unwrap(), Outcome::Conflict);
+            }
+            assert!(!is_released(&tenant).await.unwrap());
+            assert_eq!(release(&tenant).await.unwrap(), Outcome::Done);
+            assert!(is_released(&tenant).await.unwrap());
+            for stranger in strangers() {
+                assert!(!is_released(&stranger).await.unwrap());
             }
         }
     }

@@ -115,6 +115,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/runs/{id}/content", get(runs::content))
         .route("/runs/{id}/cancel", post(runs::cancel))
         .route("/runs/{id}/resume", post(runs::resume))
+        .route("/runs/{id}/release", post(runs::release))
         .route("/runs/{id}/events", get(events::list))
         .route("/runs/{id}/search", get(events::search))
         .route("/runs/{id}/stream", get(stream::open))

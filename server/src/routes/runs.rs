@@ -1,6 +1,6 @@
-//! Runs: read, cancel, resume.
+//! Runs: read, cancel, resume, let go on at a hook.
 
-use api::{Run, RunContent};
+use api::{HookRelease, Run, RunContent};
 use axum::{
     extract::{Path, State},
     http::StatusCode,
@@ -54,5 +54,21 @@ pub async fn resume(
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
     services.engine.resume(&caller.actor, &id).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// Lets a run go on that waits at a hook of an environment.
+#[utoipa::path(post, path = "/api/v1/runs/{id}/release", tag = "runs", params(("id" = String, Path)), request_body = HookRelease, responses((status = 202)))]
+pub async fn release(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+    Json(hook): Json<HookRelease>,
+) -> Result<StatusCode> {
+    let tenant = caller.tenant();
+    services
+        .engine
+        .release_hook(tenant, &id, &hook.step)
+        .await?;
     Ok(StatusCode::ACCEPTED)
 }

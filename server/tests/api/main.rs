@@ -16,6 +16,7 @@ mod exports;
 mod foresight;
 mod groups;
 mod heat_templates;
+mod hooks;
 mod imports;
 mod lab;
 mod limits;

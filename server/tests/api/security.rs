@@ -66,7 +66,7 @@ async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
 async fn status_and_code(browser: &Client, (method, path): &Call) -> (u16, String) {
     let body = json!({
         "name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot", "label": "x", "check": "x",
-        "days": 30, "scale": true, "item": "x", "version": "1.0.0", "power": "stop", "page": "x",
+        "days": 30, "scale": true, "item": "x", "version": "1.0.0", "power": "stop", "page": "x", "step": "x",
     });
     let request = browser.request(method.clone(), path);
     let request = match path.as_str() {

@@ -9,8 +9,8 @@ use api::{
     CloudFacts, DeploymentState, Plan, RunKind, RunState, Severity, Started, TemplateFiles,
     Workflow,
 };
-use hot::{bundle::Bundle, document::Document};
-use planner::plan::{Deployed, PlanInput};
+use hot::{bundle::Bundle, document::Document, merged::Merged};
+use planner::plan::{Deployed, PlanInput, plan_undeploy};
 use serde_json::Value;
 use store::{DeploymentContent, DeploymentRow, Outcome, ResourceRow, RunRow};
 use tokio::sync::oneshot;
@@ -193,7 +193,10 @@ impl Engine {
             .await?;
         let all = compare::deployed(there, |_, _| true);
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
-        let workflow = accepted(planner::plan::plan_undeploy(&all, catalog.registry()))?;
+        let document = Document::parse(row.shown.template.as_str());
+        let environments = Merged::of(&row.shown.beside.bundle(), document.template());
+        let plan = plan_undeploy(&all, catalog.registry(), &environments.rules);
+        let workflow = accepted(plan)?;
         // An undeployment works without hidden parameters: a deletion needs only ids.
         let hidden = self.stored_hidden(actor, &row).await.unwrap_or_default();
         let secrets = RunSecrets::new(

@@ -10,6 +10,7 @@ mod events;
 mod expected;
 mod health;
 mod hidden;
+mod hooks;
 mod keys;
 mod outputs;
 mod permission;

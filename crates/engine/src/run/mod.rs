@@ -12,6 +12,7 @@ mod detached;
 #[cfg(test)]
 mod figures;
 mod health;
+mod hook;
 mod jobs;
 mod log;
 mod origin;

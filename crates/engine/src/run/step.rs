@@ -111,6 +111,7 @@ impl Attempt {
             StepKind::WaitForSsh => self.wait_for_ssh().await,
             StepKind::Configure => self.configure().await,
             StepKind::Pause => self.rest().await,
+            StepKind::Hook => self.hook().await,
             StepKind::Sweep => self.sweep().await,
             StepKind::Command => self.command().await,
             StepKind::Suspend => self.suspend_or_resume(Direction::Suspend).await,

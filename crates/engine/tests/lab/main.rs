@@ -15,6 +15,7 @@ mod foresight;
 mod groups;
 mod hand_over;
 mod hidden;
+mod hooks;
 mod keys;
 mod late;
 mod life;

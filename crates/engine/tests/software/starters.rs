@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use api::{CommandRequest, CommandServers};
+
 use super::*;
 
 const WORDPRESS: &str = include_str!("../../../../app/src/starters/wordpress.yaml");
 const TIERS: &str = include_str!("../../../../app/src/starters/tiers.yaml");
 const REPLICA: &str = include_str!("../../../../app/src/starters/replica.yaml");
 const MONITORING: &str = include_str!("../../../../app/src/starters/monitoring.yaml");
+const BATCH: &str = include_str!("../../../../app/src/starters/batch.yaml");
 const QUEUE: &str = include_str!("../../../../app/src/starters/queue.yaml");
 
 fn small(template: &str) -> String {
@@ -245,4 +248,29 @@ async fn workers_take_the_tasks_of_a_queue() {
     let text = output(&bench, &started.deployment, "said").await;
     assert_eq!(text, "shop-worker1 shop-worker2");
     all_goes(bench, &started.deployment).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
+async fn a_job_by_the_clock_leaves_its_results() {
+    let bench = on_docker("engine-batch", "172.31.69.0/24", BOOT).await;
+    let each_minute = BTreeMap::from([("schedule".to_owned(), "* * * * *".into())]);
+    let started = bench
+        .try_deploy("nightly", &small(BATCH), each_minute)
+        .await;
+    let started = started.unwrap();
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let wait = "for _ in $(seq 180); do cat /srv/results/*.txt 2>/dev/null && exit; sleep 0.5; done; exit 1";
+    let request = CommandRequest {
+        servers: Some(CommandServers::Named(vec!["worker".into()])),
+        script: Some(wait.into()),
+        ..CommandRequest::default()
+    };
+    let deployment = &started.deployment;
+    let command = bench.engine.command(&bench.actor, deployment, request);
+    let (run, events) = story(&bench, &command.await.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(format!("{events:?}").contains("Filesystem"));
+    all_goes(bench, deployment).await;
 }

@@ -104,7 +104,7 @@ pub struct Alias {
 pub struct Rule {
     /// Name of the resources. Can contain `*`.
     pub resource: String,
-    /// Hooks, at which Heat pauses: `pre-create` and similar ones.
+    /// Hooks, at which a run waits for a person: `pre-create` and similar ones.
     pub hooks: Vec<String>,
     /// Forbidden actions: `update`, `replace`.
     pub restricted_actions: Vec<String>,
@@ -332,20 +332,7 @@ impl Reader<'_> {
             "a map with types, `hooks` or `restricted_actions`",
         ) {
             match entry.key.as_str() {
-                "hooks" => {
-                    rule.hooks = self.words(entry, &HOOKS);
-                    if !rule.hooks.is_empty() {
-                        let hooks: Vec<&str> = rule.hooks.iter().map(String::as_str).collect();
-                        let message = format!(
-                            "`{}` has the hooks {}: they are kept, and a run does not stop for them",
-                            shown(&resource.key),
-                            listed(&hooks)
-                        );
-                        let path = self.path.join(".");
-                        let at = entry.key_span.start;
-                        self.say(Diagnostic::info("environment-ignored", path, message), at);
-                    }
-                }
+                "hooks" => rule.hooks = self.words(entry, &HOOKS),
                 "restricted_actions" => rule.restricted_actions = self.words(entry, &RESTRICTED),
                 "base_url" => {}
                 // Rules for members of a nested template are below its name.

@@ -14,6 +14,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     diff::Diff,
+    hooks,
     last_runs::{self, Around, LastRun},
     ordering::Ordering,
     pauses,
@@ -28,7 +29,7 @@ use crate::{
     compose::Pause,
     workflow::{Origin, Step, StepKind},
 };
-use hot::expr::Expr;
+use hot::{environment::Rule, expr::Expr};
 use types::{
     ROUTER_INTERFACE, ResourceType, SECURITY_GROUP_RULE, SERVER, is_software_deployment,
     is_wait_condition,
@@ -40,7 +41,7 @@ pub(super) fn workflow(
     diff: &Diff<'_>,
     types: &Registry,
     outputs: BTreeMap<String, OutputSpec>,
-    pauses: &[Pause],
+    (pauses, rules): (&[Pause], &[Rule]),
 ) -> Result<Workflow, Vec<String>> {
     let mut steps = Vec::new();
     let ordering = Ordering::of(&model, &diff.deployed, &diff.changes)?;
@@ -66,6 +67,7 @@ pub(super) fn workflow(
     drop(compiler);
     drop(ordering);
     pauses::insert(pauses, &mut steps);
+    hooks::insert(rules, &diff.changes, &mut steps);
     let gone: Vec<(String, ResourceSpec)> = removals.into_resources().collect();
     let mut resources = model.into_resources();
     resources.extend(gone);

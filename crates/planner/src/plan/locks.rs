@@ -1,7 +1,6 @@
-//! Locks and pauses that environments define for resources.
+//! Locks that environments define for resources (`restricted_actions`).
 //!
-//! A lock (`restricted_actions`) is enforced: a plan that would change a locked resource is refused, while Heat would
-//! fail in the middle of the update. Pauses (`hooks`) are reported and ignored: no run stops at them.
+//! A plan that would change a locked resource is refused, while Heat would fail in the middle of the update.
 
 use hot::{diagnostic::Diagnostic, environment::matches, merged::Merged};
 
@@ -35,7 +34,7 @@ pub(super) fn locked(environments: &Merged, changes: &[Change]) -> Vec<Diagnosti
 }
 
 /// True if a rule applies to a resource: on each level of names, with `*` for anything.
-fn is_of(pattern: &str, resource: &str) -> bool {
+pub(super) fn is_of(pattern: &str, resource: &str) -> bool {
     let levels = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<_>>();
     let (patterns, names) = (levels(pattern), levels(resource));
     patterns.len() == names.len()

@@ -19,6 +19,7 @@ use hot::{
     bundle::Bundle,
     diagnostic::{self, Diagnostic},
     document::Document,
+    environment::Rule,
     expr::Scope,
     merged::Merged,
     parameter,
@@ -33,6 +34,7 @@ mod compare;
 mod compile;
 mod diff;
 mod exclusive;
+mod hooks;
 mod last_runs;
 mod locks;
 mod nested;
@@ -187,7 +189,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     diagnostic::sort(&mut diagnostics);
     let workflow = (!diagnostics.iter().any(Diagnostic::is_error)).then(|| {
         let outputs = std::mem::take(&mut flat.outputs);
-        compile::workflow(model, &diff, types, outputs, &flat.pauses)
+        compile::workflow(model, &diff, types, outputs, (&flat.pauses, &merged.rules))
     });
     let mut changes = diff.changes;
     match workflow {
@@ -253,10 +255,11 @@ pub fn dependencies(
         .collect()
 }
 
-/// Workflow that deletes all deployed resources, in reverse order.
-pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
+/// Workflow that deletes all deployed resources, in reverse order. `rules` are those of the deployment's environments.
+pub fn plan_undeploy(deployed: &Deployed, types: &Registry, rules: &[Rule]) -> Plan {
     let diff = diff::changes(&Model::default(), deployed, types);
-    let workflow = compile::workflow(Model::default(), &diff, types, BTreeMap::new(), &[]);
+    let outputs = BTreeMap::new();
+    let workflow = compile::workflow(Model::default(), &diff, types, outputs, (&[], rules));
     let diagnostics =
         retained::blocked_by_retained(&diff.changes, &Model::default(), &diff.deployed);
     let changes = diff.changes;

@@ -118,6 +118,7 @@ mod tests {
             refusals(&plan_undeploy(
                 &made(&plan_of(template)),
                 &Registry::openstack(),
+                &[],
             ))
         };
         assert_eq!(undeploy(&resources(BALANCED)), [""; 0]);
@@ -157,7 +158,7 @@ mod tests {
             made_from: BTreeMap::new(),
         };
         deployed.actual.insert("door".to_owned(), door);
-        let plan = plan_undeploy(&deployed, &Registry::openstack());
+        let plan = plan_undeploy(&deployed, &Registry::openstack(), &[]);
         assert_eq!(refusals(&plan), [""; 0]);
     }
 

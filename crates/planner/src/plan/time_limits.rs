@@ -17,3 +17,6 @@ pub(super) const CONFIGURE_SECONDS: u32 = 1800;
 
 /// A wait condition: more than its longest `timeout`, with which it ends its wait itself.
 pub(super) const WAIT_SECONDS: u32 = 43_200 + 600;
+
+/// The wait of a hook for a person: a week.
+pub(super) const HOOK_SECONDS: u32 = 7 * 86_400;

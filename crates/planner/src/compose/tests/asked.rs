@@ -64,11 +64,11 @@ resources:
 ";
 
 #[test]
-fn restricted_actions_are_kept_and_hooks_reported() {
+fn restricted_actions_are_kept() {
     let environment = "\
 resource_registry:
   resources:
-    net: {restricted_actions: update, hooks: [pre-update, post-delete]}
+    net: {restricted_actions: update}
     site:
       b*: {restricted_actions: [replace]}
 ";
@@ -83,7 +83,7 @@ resource_registry:
         .plan()
     };
     let first = plan(given("one", "a"), Deployed::default());
-    insta::assert_snapshot!(listing(&first.diagnostics), @"3:39 Info environment-ignored resource_registry.resources.net: `net` has the hooks `pre-update` and `post-delete`: they are kept, and a run does not stop for them");
+    assert_eq!(listing(&first.diagnostics), "");
     let deployed = Deployed::of(
         first
             .workflow
@@ -97,7 +97,6 @@ resource_registry:
     insta::assert_snapshot!(listing(&other.diagnostics), @r"
     3:3 Error action-restricted resources.net: `net` would be changed (`name` changes), which `restricted_actions` in `locks.yaml` (line 3) forbids; remove that rule, or do not change `net`
     4:3 Error action-restricted resources.site/back: `site/back` would be replaced (`availability_zone_hints` changes: it will be replaced), which `restricted_actions` in `locks.yaml` (line 5) forbids; remove that rule, or do not change `site/back`
-    3:39 Info environment-ignored resource_registry.resources.net: `net` has the hooks `pre-update` and `post-delete`: they are kept, and a run does not stop for them
     ");
 }
 

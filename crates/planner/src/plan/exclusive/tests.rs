@@ -278,7 +278,7 @@ fn exclusive_values_of_load_balancer_children() {
 fn a_replaced_load_balancer_replaces_its_children() {
     let undeploy = |text: &str| {
         let deployed = made(&plan_of(&resources(text)));
-        let plan = plan_undeploy(&deployed, &types::Registry::openstack());
+        let plan = plan_undeploy(&deployed, &types::Registry::openstack(), &[]);
         steps(&plan.workflow.expect("a plan"))
     };
     insta::assert_snapshot!(undeploy(BALANCED), @r"

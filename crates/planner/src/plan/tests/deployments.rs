@@ -212,7 +212,7 @@ fn a_removed_deployment_runs_its_removal_on_the_server_that_stays() {
     bastion:close (always) <- web:ssh it:delete
     ");
     // Without the server nothing runs.
-    let gone = plan_undeploy(&there, &types()).workflow.unwrap();
+    let gone = plan_undeploy(&there, &types(), &[]).workflow.unwrap();
     assert!(!gone.steps.iter().any(|step| step.id == "it:delete"));
 }
 

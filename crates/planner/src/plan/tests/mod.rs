@@ -10,6 +10,7 @@ use hot::diagnostic::listing;
 
 mod circles;
 mod deployments;
+mod hooks;
 mod messages;
 mod removal;
 mod repair;
@@ -100,7 +101,7 @@ fn nothing_changes_between_a_template_and_itself() {
 
 #[test]
 fn undeploy_deletes_in_reverse_order() {
-    let plan = plan_undeploy(&deployed(&plan_of(DEMO)), &types());
+    let plan = plan_undeploy(&deployed(&plan_of(DEMO)), &types(), &[]);
     insta::assert_snapshot!(steps(&plan.workflow.unwrap()), @r"
     inner:delete <- 
     gate:delete <- 
@@ -116,7 +117,7 @@ fn undeploy_deletes_in_reverse_order() {
     front:delete <- front_subnet:delete gate_port:delete inner_port:delete
     ");
     assert_eq!(
-        plan_undeploy(&Deployed::default(), &types())
+        plan_undeploy(&Deployed::default(), &types(), &[])
             .workflow
             .unwrap()
             .steps,
@@ -127,7 +128,7 @@ fn undeploy_deletes_in_reverse_order() {
 #[test]
 fn a_floating_ip_is_deleted_after_the_server_at_its_port() {
     let undeploy = |text: &str| {
-        let plan = plan_undeploy(&deployed(&plan_of(&resources(text))), &types());
+        let plan = plan_undeploy(&deployed(&plan_of(&resources(text))), &types(), &[]);
         let workflow = plan.workflow.unwrap();
         check_order(&workflow);
         let waits = workflow
@@ -269,7 +270,7 @@ fn large_templates_are_planned_in_order() {
     check_order(&workflow);
     assert!(workflow.steps.len() > 1000);
     check_order(
-        &plan_undeploy(&Deployed::of(workflow.resources), &types())
+        &plan_undeploy(&Deployed::of(workflow.resources), &types(), &[])
             .workflow
             .unwrap(),
     );

@@ -155,6 +155,7 @@ impl World {
             | StepKind::OpenBastion
             | StepKind::CloseBastion
             | StepKind::Pause
+            | StepKind::Hook
             | StepKind::Sweep
             | StepKind::Command
             | StepKind::Suspend

@@ -328,7 +328,7 @@ fn retained_and_foreign_resources_are_reported() {
         deployed.resources.get_mut(name).unwrap().deletion_policy = change;
     }
     deployed.resources.get_mut("sub").unwrap().external_id = Some(Expr::text("sub-1"));
-    let plan = plan_undeploy(&deployed, &types());
+    let plan = plan_undeploy(&deployed, &types(), &[]);
     insta::assert_snapshot!(change_lines(&plan), @r"
     Delete net: `deletion_policy: Retain`: it stays in the cloud, and is forgotten here
     Delete sub: it is not ours (`external_id`): it stays in the cloud, and is forgotten here
@@ -403,7 +403,7 @@ fn a_deployment_with_contradicting_dependencies_can_be_undeployed() {
     deployed.resources = plan.workflow.expect("a plan").resources;
     deployed.resources.insert("x".into(), old);
 
-    let plan = plan_undeploy(&deployed, &Registry::openstack());
+    let plan = plan_undeploy(&deployed, &Registry::openstack(), &[]);
     assert_eq!(plan.workflow.expect("it goes").steps.len(), 2);
 }
 

@@ -1,0 +1,88 @@
+//! Hooks of environments (`hooks: pre-create`), as steps that wait for a person.
+//!
+//! The step of a hook stands before the first step that works on the resource or on a member of it, or after the last
+//! one; the others wait for it. Rules: Heat's `environment.py`. A replacement has the hooks of a creation, and the
+//! deletion of the older copy those of a deletion.
+
+use hot::environment::Rule;
+
+use super::{Action, Change, locks::is_of, time_limits::HOOK_SECONDS};
+use crate::workflow::{Step, StepKind, copy_of};
+
+/// Inserts the hooks into the steps, which stay in order.
+pub(super) fn insert(rules: &[Rule], changes: &[Change], steps: &mut Vec<Step>) {
+    for change in changes {
+        let resource = change.resource.as_str();
+        let has = |hook: &str| {
+            let mut rules = rules.iter();
+            rules.any(|rule| {
+                rule.hooks.iter().any(|one| one == hook) && is_of(&rule.resource, resource)
+            })
+        };
+        let is_inside = |step: &Step| {
+            let rest = step
+                .resource
+                .as_deref()
+                .and_then(|name| name.strip_prefix(resource));
+            works(step) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let is_of_copy = |step: &Step| {
+            step.kind == StepKind::Delete
+                && step.resource.as_deref().and_then(copy_of) == Some(resource)
+        };
+        let word = match change.action {
+            Action::Create | Action::Replace => "create",
+            Action::Update => "update",
+            Action::Delete => "delete",
+            Action::None => continue,
+        };
+        hold(resource, word, has, steps, is_inside);
+        if change.action == Action::Replace {
+            hold(resource, "delete", has, steps, is_of_copy);
+        }
+    }
+}
+
+/// True if a step works on its resource.
+fn works(step: &Step) -> bool {
+    matches!(
+        step.kind,
+        StepKind::Create | StepKind::Update | StepKind::Configure | StepKind::Delete
+    )
+}
+
+/// Inserts the hooks around the steps that do an action to a resource.
+fn hold(
+    resource: &str,
+    action: &str,
+    has: impl Fn(&str) -> bool,
+    steps: &mut Vec<Step>,
+    is_held: impl Fn(&Step) -> bool,
+) {
+    let pre = format!("pre-{action}");
+    if has(&pre)
+        && let Some(first) = steps.iter().position(&is_held)
+    {
+        let id = format!("{resource}:{pre}");
+        let waited_for = std::mem::take(&mut steps[first].after);
+        for step in steps.iter_mut().filter(|step| is_held(step)) {
+            step.after.push(id.clone());
+        }
+        steps.insert(first, hook(id, resource, waited_for));
+    }
+    let post = format!("post-{action}");
+    if has(&post)
+        && let Some(last) = steps.iter().rposition(&is_held)
+    {
+        let (id, done) = (format!("{resource}:{post}"), steps[last].id.clone());
+        let waiting = steps.iter_mut().flat_map(|step| &mut step.after);
+        for name in waiting.filter(|name| **name == done) {
+            name.clone_from(&id);
+        }
+        steps.insert(last + 1, hook(id, resource, vec![done]));
+    }
+}
+
+fn hook(id: String, resource: &str, after: Vec<String>) -> Step {
+    Step::new(id, StepKind::Hook, Some(resource), after, HOOK_SECONDS)
+}

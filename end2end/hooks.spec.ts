@@ -1,0 +1,32 @@
+// Hooks of environments: a run that waits for a person says so, and goes on when it is told to.
+import { expect, test } from '@playwright/test';
+import { api, login, shoot } from './support/app.ts';
+import { leftovers } from './support/tidy.ts';
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.7.0.0/24}}
+`;
+const hooks = 'resource_registry: {resources: {subnet: {hooks: [pre-create, post-create]}}}\n';
+
+test('a run waits for a person before and after a resource', async ({ page, request }) => {
+  await login(page);
+  const design = { name: 'held', template, files: { 'hooks.yaml': hooks }, environments: ['hooks.yaml'] };
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', design);
+  await page.goto(`/runs/${started.run}`);
+  const goOn = page.getByRole('button', { name: 'Go on' });
+  const before = page.getByRole('status').filter({ hasText: 'waits for you before subnet is created' });
+  await expect(before).toBeVisible();
+  await expect(page.locator('[data-step="subnet:pre-create"]')).toContainText('Wait for you');
+  await shoot(page, 'hook');
+  await before.getByRole('button', { name: 'Go on' }).click();
+  const after = page.getByRole('status').filter({ hasText: 'waits for you: subnet is created' });
+  await expect(after).toBeVisible();
+  await goOn.focus();
+  await page.keyboard.press('Enter');
+  await expect(page.getByTestId('success')).toContainText('Deploy succeeded', { timeout: 60_000 });
+  await expect(goOn).toHaveCount(0);
+  await api(page, 'DELETE', `/deployments/${started.deployment}`);
+  await expect.poll(() => leftovers(request), { timeout: 60_000 }).toEqual({});
+});
