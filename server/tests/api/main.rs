@@ -6,6 +6,7 @@
 mod keystone;
 mod stack;
 
+mod alarm;
 mod attacks;
 mod audit;
 mod catalog;
