@@ -4,4 +4,4 @@ import config from './playwright.config.ts';
 
 const use = { ...config.use, trace: 'off', screenshot: 'off' } as const;
 
-export default { ...config, use, testDir: 'bench', testMatch: '*.bench.ts', timeout: 10 * 60_000 };
+export default { ...config, use, retries: 0, testDir: 'bench', testMatch: '*.bench.ts', timeout: 10 * 60_000 };

@@ -22,6 +22,8 @@ const SILENCE: Duration = Duration::from_secs(15 * 60);
 pub struct Counts {
     /// Passed tests.
     pub passed: u64,
+    /// Browser tests that failed, and passed when they were repeated.
+    pub flaky: u64,
     /// Failed tests.
     pub failed: u64,
 }
@@ -31,6 +33,7 @@ impl Counts {
     pub fn plus(self, other: Counts) -> Counts {
         Counts {
             passed: self.passed + other.passed,
+            flaky: self.flaky + other.flaky,
             failed: self.failed + other.failed,
         }
     }
@@ -127,8 +130,8 @@ fn forward_output(mut output: impl BufRead, progress: &Mutex<Progress>) {
     let _ = std::io::stdout().flush();
 }
 
-/// Parses `test result: ok. 12 passed; 0 failed; ...` of cargo, and `  12 passed (1.2m)` and `  1 failed` of
-/// Playwright.
+/// Parses `test result: ok. 12 passed; 0 failed; ...` of cargo, and `  12 passed (1.2m)`, `  1 flaky` and `  1 failed`
+/// of Playwright.
 fn totals(line: &str) -> Counts {
     let words: Vec<&str> = line.split_whitespace().collect();
     let number_before = |name: &str| {
@@ -138,12 +141,13 @@ fn totals(line: &str) -> Counts {
             .and_then(|pair| pair[0].parse().ok())
     };
     let is_cargo = line.starts_with("test result:");
-    let is_playwright = matches!(words.as_slice(), [number, "passed" | "failed", ..] if number.parse::<u64>().is_ok());
+    let is_playwright = matches!(words.as_slice(), [number, "passed" | "flaky" | "failed", ..] if number.parse::<u64>().is_ok());
     if !is_cargo && !is_playwright {
         return Counts::default();
     }
     Counts {
         passed: number_before("passed").unwrap_or(0),
+        flaky: number_before("flaky").unwrap_or(0),
         failed: number_before("failed").unwrap_or(0),
     }
 }
@@ -154,28 +158,16 @@ mod tests {
 
     #[test]
     fn totals_of_both_runners_and_of_no_other_line() {
+        let counts = |passed, flaky, failed| Counts {
+            passed,
+            flaky,
+            failed,
+        };
         let line = "test result: FAILED. 12 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n";
-        assert_eq!(
-            totals(line),
-            Counts {
-                passed: 12,
-                failed: 2
-            }
-        );
-        assert_eq!(
-            totals("  7 passed (1.2m)\n"),
-            Counts {
-                passed: 7,
-                failed: 0
-            }
-        );
-        assert_eq!(
-            totals("  1 failed\n"),
-            Counts {
-                passed: 0,
-                failed: 1
-            }
-        );
+        assert_eq!(totals(line), counts(12, 0, 2));
+        assert_eq!(totals("  7 passed (1.2m)\n"), counts(7, 0, 0));
+        assert_eq!(totals("  2 flaky\n"), counts(0, 2, 0));
+        assert_eq!(totals("  1 failed\n"), counts(0, 0, 1));
         assert_eq!(totals("all 3 checks passed\n"), Counts::default());
     }
 }

@@ -221,8 +221,8 @@ fn sum_up(outcomes: &[Outcome]) -> Result<()> {
             Err(error) => {
                 let counts = error.downcast_ref::<counted::Failed>().map_or(
                     Counts {
-                        passed: 0,
                         failed: 1,
+                        ..Counts::default()
                     },
                     |f| f.0,
                 );
@@ -236,7 +236,11 @@ fn sum_up(outcomes: &[Outcome]) -> Result<()> {
     if let Some(free) = disk::free(&paths::root()) {
         println!("\n{} of disk free", disk::gigabytes(free));
     }
-    println!("\n{} passed, {} failed", total.passed, total.failed);
+    let flaky = match total.flaky {
+        0 => String::new(),
+        some => format!("{some} flaky, "),
+    };
+    println!("\n{} passed, {flaky}{} failed", total.passed, total.failed);
     match outcomes
         .iter()
         .filter(|outcome| outcome.result.is_err())
