@@ -90,6 +90,7 @@ fn reduce(plan: &mut Plan) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{DEMO, cloud, types};
 
     fn question(template: &str) -> Question {
         Question {
@@ -105,30 +106,22 @@ mod tests {
         serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap()
     }
 
-    const SERVER: &str = "heat_template_version: 2021-04-16
-resources:
-  web:
-    type: OS::Nova::Server
-    metadata: {stackloom: {public: true}}
-    properties: {image: debian-12, flavor: m1.small}
-";
-
     #[test]
     fn a_drawing_gets_the_resources_that_the_passes_add_and_no_steps() {
         let mut previews = Previews::default();
         let first = Question {
-            types: Some(Registry::shared().iter().cloned().collect()),
-            ..question(SERVER)
+            types: Some(types().iter().cloned().collect()),
+            cloud: Some(cloud()),
+            ..question(DEMO)
         };
         let plan = answer(&mut previews, &first);
         let workflow = plan.workflow.clone().unwrap();
         assert!(workflow.steps.is_empty());
-        let derived = |name: &&String| workflow.resources[*name].origin != Origin::Drawn;
-        let ghosts: Vec<_> = workflow.resources.keys().filter(derived).collect();
-        assert!(!ghosts.is_empty());
-        assert!(workflow.resources["web"].properties.is_empty());
-        // The types are known from the first question.
-        assert_eq!(answer(&mut previews, &question(SERVER)), plan);
+        assert!(workflow.resources["gate"].properties.is_empty());
+        let derived = &workflow.resources["gate_floating_ip"];
+        assert!(derived.origin != Origin::Drawn && !derived.properties.is_empty());
+        // Types and facts are known from the first question.
+        assert_eq!(answer(&mut previews, &question(DEMO)), plan);
     }
 
     #[test]
@@ -152,7 +145,7 @@ resources:
 ";
         let present = ["0".to_owned(), "2".to_owned()];
         let asked = Question {
-            types: Some(Registry::shared().iter().cloned().collect()),
+            types: Some(types().iter().cloned().collect()),
             members: BTreeMap::from([("farm".to_owned(), present.to_vec())]),
             ..question(text)
         };
