@@ -80,8 +80,8 @@ async fn a_firing_alert_scales_the_group_through_its_policy() {
 
     // Until now nobody may act on it, so the alarm was refused. It is raised again and again.
     let permission = json!({"days": 1, "scale": true});
-    let permit = demo.post(&format!("{path}/permission"), &permission);
-    json(permit.await, 200).await;
+    let permit = format!("{path}/permission");
+    json(demo.post(&permit, &permission).await, 200).await;
     let scaled = async {
         while last_run().await == started["run"] {
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
