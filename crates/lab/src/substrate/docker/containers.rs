@@ -1,6 +1,7 @@
 //! The calls to Docker, with errors that contain the failed operation.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use bollard::Docker;
 use bollard::container::LogOutput;
@@ -26,6 +27,10 @@ pub const LAB_LABEL: &str = "stackloom.lab";
 pub const KIND_LABEL: &str = "stackloom.lab.kind";
 /// The label for the id of the OpenStack resource.
 pub const ID_LABEL: &str = "stackloom.lab.id";
+
+/// Attempts to pause a container, and the time between two.
+const PAUSE_TRIES: u32 = 10;
+const PAUSE_AGAIN: Duration = Duration::from_millis(200);
 
 /// The Docker client of a lab.
 #[derive(Debug, Clone)]
@@ -220,11 +225,19 @@ impl Containers {
         }
     }
 
-    /// Pauses a container. No error if it is paused.
+    /// Pauses a container. No error if it is paused. On a busy machine, the kernel may not freeze all its processes in the
+    /// time that runc gives it; so that is tried again.
     pub async fn pause(&self, name: &str) -> Result<(), SubstrateError> {
-        match self.docker.pause_container(name).await {
-            Err(error) if error.to_string().contains("already paused") => Ok(()),
-            other => other.map_err(wrap(format!("pausing {name}"))),
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.docker.pause_container(name).await {
+                Err(error) if error.to_string().contains("already paused") => return Ok(()),
+                Err(error) if tries < PAUSE_TRIES && error.to_string().contains("freeze") => {
+                    tokio::time::sleep(PAUSE_AGAIN).await;
+                }
+                other => return other.map_err(wrap(format!("pausing {name}"))),
+            }
         }
     }
 
