@@ -2,7 +2,7 @@
 // view.
 import { writeFileSync } from 'node:fs';
 import { expect, test, type Page } from '@playwright/test';
-import { api, canvasReady, login, node, openDesign } from '../support/app.ts';
+import { api, canvasReady, login, openDesign } from '../support/app.ts';
 import { code } from '../support/draw.ts';
 import { networkStack, servers } from '../support/shapes.ts';
 
@@ -42,8 +42,15 @@ test('planning in the browser', async ({ page }) => {
 test('dragging among 500 nodes', async ({ page }) => {
   await login(page);
   await openDesign(page, await design(page, '500 nodes', servers(500)));
-  // Enlarge a server enough to drag it.
-  const box = (await node(page, 'server1').boundingBox())!;
+  // Among so many, a server gets an element when it is near enough to be dragged.
+  const canvas = (await page.getByTestId('canvas').boundingBox())!;
+  await page.mouse.move(canvas.x + canvas.width / 2, canvas.y + canvas.height / 2);
+  const server = page.locator('.node[data-name^="server"]').first();
+  await expect(async () => {
+    await page.mouse.wheel(0, -200);
+    await expect(server).toBeInViewport({ timeout: 500 });
+  }).toPass();
+  const box = (await server.boundingBox())!;
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.evaluate(() => {
     const frames: number[] = [];

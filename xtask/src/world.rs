@@ -131,7 +131,8 @@ impl Place {
             data: dir.join("data"),
             catalog: catalog.to_owned(),
             log: Some(dir.join("server.log")),
-            settings: Vec::new(),
+            // For the benchmark of a list of 1,000.
+            settings: vec![("STACKLOOM_PROJECT_DEPLOYMENTS", "2000".into())],
         };
         running.push(server.start(&programs.server)?);
         Ok(Place {
