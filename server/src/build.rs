@@ -198,6 +198,8 @@ fn protect(file: &Path) -> anyhow::Result<()> {
 
 fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config {
     let mut engine = engine::Config::new(&config.data, &config.catalog, clouds.clone());
+    engine.git_hosts.clone_from(&config.git_hosts);
+    engine.git_authority.clone_from(&config.git_ca);
     engine.sandbox_image = config.sandbox_image.clone();
     engine.docker_hosts.clone_from(&config.docker);
     engine.parallel_sandboxes = config.sandboxes;

@@ -4,7 +4,7 @@ use std::{fmt, net::IpAddr, net::SocketAddr, path::PathBuf, str::FromStr, time::
 
 use axum::http::Uri;
 use clap::{Parser, ValueEnum};
-use engine::{config as engine_defaults, secrets::KeySource};
+use engine::{catalog::GitHost, config as engine_defaults, secrets::KeySource};
 use store::DatabaseUrl;
 
 /// Name of the systemd credential with the server's keys (`LoadCredential=`).
@@ -55,6 +55,15 @@ pub struct Config {
     /// Largest archive of an uploaded catalogue item, in MiB.
     #[arg(long, env = "STACKLOOM_UPLOAD_MIB", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=60))]
     pub upload_mib: u32,
+
+    /// Hosts of git repositories whose items can be published, separated by commas: `git.example.org`, with another port
+    /// `git.example.org:8443`, or at a fixed address, which may be a private one, `git.internal=10.0.0.5`.
+    #[arg(long, env = "STACKLOOM_GIT_HOSTS", value_delimiter = ',')]
+    pub git_hosts: Vec<GitHost>,
+
+    /// File with the certificates of these hosts' own authority. Without it, the machine's.
+    #[arg(long, env = "STACKLOOM_GIT_CA")]
+    pub git_ca: Option<PathBuf>,
 
     /// Folder of the built pages, which contains `pkg/`.
     #[arg(long, env = "STACKLOOM_SITE", default_value = "target/site")]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{CatalogEntry, ItemComparison, ItemUse};
+use api::{CatalogEntry, ItemComparison, ItemUse, LintFinding, Repository};
 use serde::de::DeserializeOwned;
 use types::{
     Registry, ResourceType,
@@ -29,13 +29,29 @@ pub async fn catalog_item(name: &str) -> Answer<CatalogEntry> {
     get(&format!("/catalog/{}", browser::encode(name))).await
 }
 
-/// `POST /catalog`: uploads a tar.gz from the user's disk, with the manifest of a role that has none.
-pub async fn catalog_upload(
-    archive: &web_sys::File,
-    manifest: Option<&str>,
-) -> Answer<CatalogEntry> {
+/// The place of an item's files.
+#[derive(Clone)]
+pub enum ItemSource {
+    /// A tar.gz on the user's disk.
+    File(web_sys::File),
+    /// A git repository.
+    Repository(Repository),
+}
+
+impl ItemSource {
+    /// Its name, for the user.
+    pub fn name(&self) -> String {
+        match self {
+            ItemSource::File(file) => file.name(),
+            ItemSource::Repository(repository) => repository.url.clone(),
+        }
+    }
+}
+
+/// `POST /catalog`: publishes an item, with the manifest of a role that has none.
+pub async fn item_publish(source: &ItemSource, manifest: Option<&str>) -> Answer<CatalogEntry> {
     let query = manifest.map(|text| format!("?manifest={}", browser::encode(text)));
-    send_archive(&format!("/catalog{}", query.unwrap_or_default()), archive).await
+    send_source(&format!("/catalog{}", query.unwrap_or_default()), source).await
 }
 
 /// `GET /catalog/{item}/deployments`.
@@ -44,15 +60,34 @@ pub async fn item_uses(item: &str) -> Answer<Vec<ItemUse>> {
 }
 
 /// `POST /roles`: the draft of a manifest for a role that has none.
-pub async fn role_draft(archive: &web_sys::File) -> Answer<RoleDraft> {
-    send_archive("/roles", archive).await
+pub async fn role_draft(source: &ItemSource) -> Answer<RoleDraft> {
+    send_source("/roles", source).await
 }
 
-async fn send_archive<T: DeserializeOwned>(path: &str, archive: &web_sys::File) -> Answer<T> {
+/// `GET /catalog/{item}/lint`.
+pub async fn item_lint(item: &str) -> Answer<Vec<LintFinding>> {
+    get(&format!("/catalog/{}/lint", browser::encode(item))).await
+}
+
+/// `POST /recipes/lint`.
+pub async fn recipe_lint(recipe: &Recipe) -> Answer<Vec<LintFinding>> {
+    send("POST", "/recipes/lint", Some(recipe)).await
+}
+
+/// `GET /git-hosts`: hosts of repositories that the server reads.
+pub async fn git_hosts() -> Answer<Vec<String>> {
+    get("/git-hosts").await
+}
+
+async fn send_source<T: DeserializeOwned>(path: &str, source: &ItemSource) -> Answer<T> {
+    let file = match source {
+        ItemSource::File(file) => file,
+        ItemSource::Repository(repository) => return send("POST", path, Some(repository)).await,
+    };
     let body = Body {
         kind: "application/gzip",
         is_short: false,
-        value: JsValue::from(archive.clone()),
+        value: JsValue::from(file.clone()),
     };
     let text = call("POST", path, Some(body), Page::Stays).await?;
     serde_json::from_str(&text).map_err(|error| unreadable(path, &error.to_string()))

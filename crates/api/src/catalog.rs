@@ -42,6 +42,48 @@ pub struct DeployedItem {
     pub components: Vec<String>,
 }
 
+/// A catalogue item in a git repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Repository {
+    /// Address of the repository: https, without a name or password.
+    pub url: String,
+    /// Branch, tag or commit. The default branch if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// Folder of the item in the repository. The repository itself if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+}
+
+/// A finding of Ansible's linter on an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LintFinding {
+    /// The linter's rule, such as `name[missing]`.
+    pub rule: String,
+    /// How grave it is.
+    pub level: LintLevel,
+    /// What it says.
+    pub message: String,
+    /// Path of the file in the item.
+    pub path: String,
+    /// Line in the file, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+/// How grave a finding of the linter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum LintLevel {
+    /// The role may not work.
+    Error,
+    /// The role works, and could be better.
+    Warning,
+}
+
 /// A deployment with components of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

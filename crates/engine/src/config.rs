@@ -4,7 +4,7 @@ use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use store::LogQuota;
 
-use crate::{compute, sandbox::OutputLimits, secrets::KeySource};
+use crate::{catalog::GitHost, compute, sandbox::OutputLimits, secrets::KeySource};
 
 /// Default image of sandboxes.
 pub const SANDBOX_IMAGE: &str = "stackloom-sandbox";
@@ -66,6 +66,10 @@ impl Default for compute::Limits {
 pub struct Config {
     /// Folder of the service catalogue, with one folder per item.
     pub catalog: PathBuf,
+    /// Hosts of git repositories whose items can be published.
+    pub git_hosts: Vec<GitHost>,
+    /// Certificates of these hosts' own authority. The machine's if `None`.
+    pub git_authority: Option<PathBuf>,
     /// Data folder.
     pub data_dir: PathBuf,
     /// Clouds, to open a session again from a sealed token after a restart.
@@ -137,6 +141,8 @@ impl Config {
         let data_dir = data_dir.into();
         Config {
             catalog: catalog.into(),
+            git_hosts: Vec::new(),
+            git_authority: None,
             data_dir,
             clouds,
             sandbox_image: SANDBOX_IMAGE.into(),

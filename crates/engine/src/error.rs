@@ -25,6 +25,7 @@ pub const CODES: &[&str] = &[
     "storage",
     "database-unavailable",
     "item-refused",
+    "repository-refused",
     "item-name-taken",
     "item-version-taken",
     "item-owned",
@@ -80,6 +81,9 @@ pub enum Error {
     /// The archive is not a catalogue item.
     #[error("the archive is not a catalogue item that can be used; {} problem(s)", .0.len())]
     ItemRefused(Vec<Diagnostic>),
+    /// A git repository may not be read, or cannot be.
+    #[error("the repository cannot be read: {0}")]
+    RepositoryRefused(String),
     /// One of the server's own items has this name.
     #[error("`{0}` is one of the server's own items")]
     ItemNameTaken(String),
@@ -197,6 +201,7 @@ impl Error {
             Error::NotPossibleNow(_) | Error::Lost(_) => "not-possible-now",
             Error::NoVault => "no-vault",
             Error::ItemRefused(_) => "item-refused",
+            Error::RepositoryRefused(_) => "repository-refused",
             Error::ItemNameTaken(_) => "item-name-taken",
             Error::ItemVersionTaken { .. } => "item-version-taken",
             Error::ItemOwned { .. } => "item-owned",
@@ -243,6 +248,7 @@ impl Error {
             | Error::GroupSize { .. }
             | Error::CommandInvalid(_)
             | Error::ItemRefused(_)
+            | Error::RepositoryRefused(_)
             | Error::SignalInvalid(_)
             | Error::ComputesTooLong(_) => 422,
             Error::ProjectComputes => 429,
@@ -272,6 +278,9 @@ impl Error {
             Error::NoVault => "Log in with a password or an application credential.",
             Error::ItemRefused(_) => {
                 "Mend the problems that are listed, pack it and upload it again."
+            }
+            Error::RepositoryRefused(_) => {
+                "Correct the address, or pack the item's folder as tar.gz and upload it."
             }
             Error::ItemNameTaken(_) => "Give your item another `name` in `item.yml`.",
             Error::ItemVersionTaken { .. } => {

@@ -9,7 +9,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Config, Error, Result, Tenant,
-    catalog::{Catalog, Catalogs},
+    catalog::{Catalog, Catalogs, Repositories},
     compute::Computations,
     ended::RunEnds,
     journal::Journal,
@@ -27,6 +27,7 @@ pub struct Core {
     /// For sweeps, which need the ids that any deployment has recorded.
     pub operator: Operator,
     pub catalogs: Catalogs,
+    pub repositories: Repositories,
     pub keys: SealingKeys,
     pub sandboxes: Sandboxes,
     pub computations: Computations,
@@ -78,6 +79,7 @@ impl Core {
         let timeouts = config.clouds.iter().map(|cloud| cloud.connection.timeout);
         let lease = Lease::new(config.lease, timeouts.max().unwrap_or_default());
         Ok(Arc::new(Core {
+            repositories: Repositories::new(config.git_hosts.clone(), config.git_authority.clone()),
             catalogs: Catalogs::new(catalog, &config.data_dir, store.clone()),
             // A database that hangs must not keep the journal's writer until the lease ends.
             journal: Journal::start(

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use api::{CatalogEntry, ItemComparison, ItemUse};
+use api::{CatalogEntry, ItemComparison, ItemUse, LintFinding, Repository};
 use axum::{
-    extract::{Path, Request, State},
+    extract::{FromRequest, Path, Request, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -93,9 +93,10 @@ pub struct UploadQuery {
     manifest: Option<String>,
 }
 
-/// Uploads an item of the project as tar.gz: an Ansible role with an `item.yml`.
+/// Publishes an item of the project from a tar.gz, or from a git repository: an Ansible role with an `item.yml`.
 ///
-/// The archive contains the item itself or one folder with it. Its files are stored unchanged and run in the sandbox
+/// The archive contains the item itself or one folder with it. A repository is named by a JSON body: `url`, and if need
+/// be `reference` and `folder`. Its files are stored unchanged and run in the sandbox
 /// only. A version never changes: the same files again change nothing (200), other files under the same version are
 /// refused (409). Deployments keep the version of their creation. A role without an `item.yml` gets the text in `manifest`,
 /// and options from its defaults if it describes none.
@@ -129,23 +130,47 @@ pub async fn role(
     Ok(Json(services.engine.role_draft(archive).await?))
 }
 
-/// The archive in the body of a request.
+/// Findings of Ansible's linter on the newest version of an item, from a sandbox.
+#[utoipa::path(get, path = "/api/v1/catalog/{item}/lint", tag = "catalogue", params(("item" = String, Path)), responses((status = 200, body = Vec<LintFinding>)))]
+pub async fn lint(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Json<Vec<LintFinding>>> {
+    let _slot = upload_slot(&services, &caller)?;
+    Ok(Json(services.engine.lint(caller.tenant(), &name).await?))
+}
+
+/// Hosts of git repositories whose items can be published, as the server's operator lists them.
+#[utoipa::path(get, path = "/api/v1/git-hosts", tag = "catalogue", responses((status = 200, body = Vec<String>)))]
+pub async fn git_hosts(State(services): State<Services>, _: Caller) -> Json<Vec<String>> {
+    Json(services.engine.git_hosts())
+}
+
+/// The archive in the body of a request, or of the repository that the body names.
 async fn archive(services: &Services, caller: &Caller, request: Request) -> Result<Vec<u8>> {
-    let kind = media_type(request.headers());
-    if !matches!(kind.as_str(), "application/gzip" | "application/x-gzip") {
-        return Err(Error::new(
+    let limit = services.config.upload_mib as usize * 1024 * 1024;
+    match media_type(request.headers()).as_str() {
+        "application/gzip" | "application/x-gzip" => {
+            // Before the body is read, because it is kept in memory.
+            let _slot = upload_slot(services, caller)?;
+            let hint = "Leave large files out of the role. It can download them when it runs.";
+            read(request.into_body(), limit, hint).await
+        }
+        "application/json" => {
+            let Json(repository) = Json::<Repository>::from_request(request, services).await?;
+            let _slot = upload_slot(services, caller)?;
+            let packed = services.engine.pack_repository(&repository, limit);
+            Ok(packed.await?)
+        }
+        _ => Err(Error::new(
             codes::UNSUPPORTED_MEDIA_TYPE,
-            "The request's body is not declared as a tar.gz archive.",
+            "The request's body is declared neither as a tar.gz archive nor as JSON.",
         )
         .hint(
             "Pack the item's folder and send it with the header `Content-Type: application/gzip`.",
-        ));
+        )),
     }
-    // Before the body is read, because it is kept in memory.
-    let _slot = upload_slot(services, caller)?;
-    let limit = services.config.upload_mib as usize * 1024 * 1024;
-    let hint = "Leave large files out of the role. It can download them when it runs.";
-    read(request.into_body(), limit, hint).await
 }
 
 /// A place among the uploads of the caller's project.

@@ -1,5 +1,6 @@
 //! Catalogue items that are made from a form.
 
+use api::LintFinding;
 use axum::{
     extract::{Path, State},
     response::Response,
@@ -31,6 +32,20 @@ pub async fn publish(
     let _slot = upload_slot(&services, &caller)?;
     let published = services.engine.publish_recipe(&caller.actor, &recipe);
     Ok(answer(published.await?))
+}
+
+/// Findings of Ansible's linter on the role of a recipe, which is not published.
+#[utoipa::path(
+    post, path = "/api/v1/recipes/lint", tag = "catalogue", request_body = Object, responses((status = 200, body = Vec<LintFinding>))
+)]
+pub async fn lint(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Json(recipe): Json<Recipe>,
+) -> Result<Json<Vec<LintFinding>>> {
+    let _slot = upload_slot(&services, &caller)?;
+    let findings = services.engine.lint_recipe(caller.tenant(), &recipe);
+    Ok(Json(findings.await?))
 }
 
 /// The recipe of an item that was made from a form.

@@ -1,6 +1,6 @@
 //! Invalid requests.
 
-use reqwest::Method;
+use reqwest::{Method, header};
 use serde_json::{Value, json};
 
 use crate::stack::{Stack, json, problem};
@@ -90,6 +90,12 @@ async fn paths_and_methods_that_do_not_exist_are_problems_too() {
     );
     assert_eq!(
         problem(browser.post("/api/v1/catalog", &json!({})).await).await,
+        (422, "invalid-request".into())
+    );
+    let text = browser.request(Method::POST, "/api/v1/catalog");
+    let text = text.header(header::CONTENT_TYPE, "text/plain").body("x");
+    assert_eq!(
+        problem(text.send().await.unwrap()).await,
         (415, "unsupported-media-type".into())
     );
 }

@@ -1,5 +1,6 @@
 //! The service catalogue: software that can be dropped on a server.
 
+mod repository;
 mod role;
 mod upload;
 
@@ -8,6 +9,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use self::{
+    repository::RepositoryButton,
     role::DescribeRole,
     upload::{Upload, UploadButton, UploadState},
 };
@@ -67,6 +69,7 @@ pub fn CatalogPage() -> impl IntoView {
                         <Icon name="plus" />
                         "Make an item"
                     </a>
+                    <RepositoryButton upload />
                     <UploadButton upload />
                 </div>
             </header>

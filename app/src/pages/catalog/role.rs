@@ -31,9 +31,9 @@ pub fn DescribeRole(
 #[component]
 fn Describe(role: BareRole, open: RwSignal<bool>, upload: Upload) -> impl IntoView {
     let toasts = use_toasts();
-    let BareRole { archive, draft } = role;
+    let BareRole { source, draft } = role;
     let form = Form::new(Kind::Role, draft.recipe);
-    let archive = StoredValue::new_local(archive);
+    let source = StoredValue::new_local(source);
     let problem = RwSignal::new(None::<Problem>);
     let is_busy = RwSignal::new(false);
     let publish = move |event: SubmitEvent| {
@@ -46,9 +46,9 @@ fn Describe(role: BareRole, open: RwSignal<bool>, upload: Upload) -> impl IntoVi
         };
         is_busy.set(true);
         problem.set(None);
-        let archive = archive.get_value();
+        let source = source.get_value();
         leptos::task::spawn_local(async move {
-            let published = client::catalog_upload(&archive, Some(&recipe.manifest())).await;
+            let published = client::item_publish(&source, Some(&recipe.manifest())).await;
             is_busy.try_set(false);
             match published {
                 Ok(CatalogEntry { item, .. }) => {
@@ -69,7 +69,7 @@ fn Describe(role: BareRole, open: RwSignal<bool>, upload: Upload) -> impl IntoVi
     let notes = notes.map(|note| view! { <li><Icon name="info" /><span>{note}</span></li> });
     view! {
         <form class="dialog-form" on:submit=publish novalidate=true>
-            <p class="quiet">"The archive is an Ansible role without a manifest. Say what others need to know about it."</p>
+            <p class="quiet">"It is an Ansible role without a manifest. Say what others need to know about it."</p>
             <ul class="role-notes">{notes.collect_view()}</ul>
             <About form />
             <Ports form />

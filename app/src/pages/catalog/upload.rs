@@ -1,11 +1,11 @@
-//! Upload of catalogue items: choose or drop files, send them, display their problems.
+//! Publishing of catalogue items from archives and repositories: send them, display their problems.
 
 use api::{CatalogEntry, Problem};
 use leptos::{html::Input, prelude::*};
 use types::catalog::role::RoleDraft;
 
 use crate::{
-    client,
+    client::{self, ItemSource},
     load::Load,
     session::use_session,
     ui::{
@@ -14,11 +14,11 @@ use crate::{
     },
 };
 
-/// An uploaded role without a manifest.
+/// A role without a manifest.
 #[derive(Clone)]
 pub struct BareRole {
-    /// The archive.
-    pub archive: web_sys::File,
+    /// The place of its files.
+    pub source: ItemSource,
     /// The draft of its manifest.
     pub draft: RoleDraft,
 }
@@ -27,7 +27,7 @@ pub struct BareRole {
 #[derive(Clone, Copy)]
 pub struct Upload {
     items: Load<Vec<CatalogEntry>>,
-    /// Name of the file that is being sent. `None` if there is no upload.
+    /// Name of the file or repository that is being published. `None` if there is no upload.
     sending: RwSignal<Option<String>>,
     problem: RwSignal<Option<Problem>>,
     /// A role without a manifest, which a form asks for.
@@ -51,42 +51,48 @@ impl Upload {
 
     /// Sends the files one after the other and stops at the first refused file.
     pub fn send(self, files: web_sys::FileList) {
+        let files = (0..files.length()).filter_map(|at| files.get(at));
+        self.publish(files.map(ItemSource::File).collect());
+    }
+
+    /// Publishes the items one after the other and stops at the first refused one.
+    pub fn publish(self, sources: Vec<ItemSource>) {
         if self.sending.with_untracked(Option::is_some) {
             return;
         }
         self.problem.set(None);
         leptos::task::spawn_local(async move {
-            for file in (0..files.length()).filter_map(|at| files.get(at)) {
-                self.sending.try_set(Some(file.name()));
-                match client::catalog_upload(&file, None).await {
-                    Ok(CatalogEntry { item, .. }) => {
-                        let text = format!("{} {} is in the catalogue", item.title, item.version);
-                        self.toasts.done(text);
-                        self.items.reload();
-                    }
-                    Err(problem) if has_no_manifest(&problem) => {
-                        match client::role_draft(&file).await {
-                            Ok(draft) => {
-                                let role = BareRole {
-                                    archive: file,
-                                    draft,
-                                };
-                                self.bare.try_set(Some(role));
-                            }
-                            Err(problem) => {
-                                self.problem.try_set(Some(problem));
-                            }
-                        }
-                        break;
-                    }
-                    Err(problem) => {
-                        self.problem.try_set(Some(problem));
-                        break;
-                    }
+            for source in sources {
+                self.sending.try_set(Some(source.name()));
+                if let Err(problem) = self.publish_one(source).await {
+                    self.problem.try_set(Some(problem));
+                    break;
                 }
             }
             self.sending.try_set(None);
         });
+    }
+
+    async fn publish_one(self, source: ItemSource) -> client::Answer<()> {
+        match client::item_publish(&source, None).await {
+            Ok(CatalogEntry { item, .. }) => {
+                let text = format!("{} {} is in the catalogue", item.title, item.version);
+                self.toasts.done(text);
+                self.items.reload();
+                Ok(())
+            }
+            Err(problem) if has_no_manifest(&problem) => {
+                let draft = client::role_draft(&source).await?;
+                self.bare.try_set(Some(BareRole { source, draft }));
+                Ok(())
+            }
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// True while something is published.
+    pub fn is_busy(self) -> bool {
+        self.sending.with(Option::is_some)
     }
 
     /// Reads the list of items again.
@@ -120,7 +126,7 @@ pub fn UploadButton(
     upload: Upload,
 ) -> impl IntoView {
     let session = use_session();
-    let is_off = move || !session.can_change() || upload.sending.with(Option::is_some);
+    let is_off = move || !session.can_change() || upload.is_busy();
     view! {
         <button type="button" class="button" data-look="primary" disabled=is_off on:click=move |_| upload.choose()>
             <Icon name="file-up" />
@@ -144,7 +150,7 @@ pub fn UploadState(
             {move || upload.sending.get().map(|name| view! {
                 <p class="upload-state">
                     <progress aria-label="Upload"></progress>
-                    {format!("Uploading and checking {name}")}
+                    {format!("Reading and checking {name}")}
                 </p>
             })}
         </div>

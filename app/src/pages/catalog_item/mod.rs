@@ -1,6 +1,7 @@
 //! One catalogue item: README, parameters, outputs, requirements and offers.
 
 mod add;
+pub mod lint;
 
 use api::CatalogEntry;
 use hot::constraint::Constraint;
@@ -13,7 +14,10 @@ use types::{
     catalog::{CatalogItem, Probe},
 };
 
-use self::add::AddToDesign;
+use self::{
+    add::AddToDesign,
+    lint::{Lint, LintFindings},
+};
 use crate::{
     browser, client,
     frame::{Crumb, use_frame},
@@ -53,6 +57,8 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
     let CatalogEntry { item, uploaded } = entry;
     let session = use_session();
     let adding = RwSignal::new(false);
+    let lint = Lint::new();
+    let is_own = uploaded.is_some();
     let fact =
         |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
     let listens = item
@@ -85,6 +91,18 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                     "Next version"
                 </a>
             })}
+            {is_own.then(|| {
+                let name = name.clone();
+                view! {
+                    <button
+                        type="button" class="button" disabled=move || lint.is_busy.get()
+                        on:click=move |_| { let name = name.clone(); lint.run(async move { client::item_lint(&name).await }) }
+                    >
+                        <Icon name="wrench" />
+                        "Check"
+                    </button>
+                }
+            })}
             <button
                 type="button" class="button" data-look="primary" disabled=move || !session.can_change() on:click=move |_| adding.set(true)
             >
@@ -92,6 +110,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                 "Add to design"
             </button>
         </header>
+        <LintFindings lint />
         <div class="item-columns">
             <div>
                 {(!item.readme.trim().is_empty()).then(|| view! { <Markdown text=without_title(&item.readme) /> })}

@@ -20,6 +20,7 @@ use crate::{
     browser, client,
     frame::{Crumb, use_frame},
     load::Load,
+    pages::catalog_item::lint::{Lint, LintFindings},
     session::use_session,
     ui::{Icon, ProblemNote, Question, skeleton, use_confirm, use_toasts},
 };
@@ -68,6 +69,12 @@ fn Editor(form: Form) -> impl IntoView {
     let (session, confirm, toasts) = (use_session(), use_confirm(), use_toasts());
     let problem = RwSignal::new(None::<Problem>);
     let is_busy = RwSignal::new(false);
+    let lint = Lint::new();
+    let check = move |_| {
+        if let Some(recipe) = form.finished() {
+            lint.run(async move { client::recipe_lint(&recipe).await });
+        }
+    };
     let publish = move |event: SubmitEvent| {
         event.prevent_default();
         if is_busy.get_untracked() {
@@ -128,6 +135,10 @@ fn Editor(form: Form) -> impl IntoView {
                             "Start over"
                         </button>
                     })}
+                    <button type="button" class="button" disabled=move || lint.is_busy.get() || !session.can_change() on:click=check>
+                        <Icon name="wrench" />
+                        "Check"
+                    </button>
                     <button type="submit" class="button" data-look="primary" disabled=move || is_busy.get() || !session.can_change()>
                         <Icon name="file-up" />
                         "Publish"
@@ -135,6 +146,7 @@ fn Editor(form: Form) -> impl IntoView {
                 </div>
             </header>
             <ProblemNote problem />
+            <LintFindings lint />
             <div class="item-form">
                 <div class="item-parts">
                     <About form />

@@ -2,7 +2,7 @@
 //!
 //! An item is an Ansible role with an `item.yml`. No part of a role is evaluated here: two of its files are parsed as
 //! data, all other files are bytes for the sandbox. In reading order: [`folder`] reads the server's own items,
-//! [`unpack`] unpacks an uploaded archive, [`check`] checks if files form an item, [`catalogs`] stores uploaded items
+//! [`unpack`] unpacks an uploaded archive, [`repository`] makes one of a git repository, [`check`] checks if files form an item, [`catalogs`] stores uploaded items
 //! and returns the catalogue of a project or of one of its deployments.
 //!
 //! An upload is unpacked in memory, with limits on bytes, entries, depth and names; links and special files are
@@ -17,7 +17,9 @@
 mod catalogs;
 mod check;
 mod folder;
+pub(crate) mod lint;
 mod pack;
+mod repository;
 mod role;
 mod unpack;
 
@@ -34,6 +36,7 @@ use types::{Registry, catalog::CatalogItem};
 
 pub use catalogs::{Catalogs, Published, Publisher, Rank};
 pub use pack::pack;
+pub use repository::{GitHost, Repositories};
 pub use unpack::{Limits, unpack};
 
 /// The files of a role, by path inside its folder.

@@ -22,6 +22,23 @@ impl Engine {
         self.core.catalogs.of(tenant).await
     }
 
+    /// Hosts of git repositories whose items can be published, as they stand in URLs.
+    pub fn git_hosts(&self) -> Vec<String> {
+        self.core.repositories.hosts()
+    }
+
+    /// A folder of a git repository as tar.gz, at most `limit` bytes.
+    ///
+    /// # Errors
+    /// If the repository may not be read, cannot be read, or is too large.
+    pub async fn pack_repository(
+        &self,
+        repository: &api::Repository,
+        limit: usize,
+    ) -> Result<Vec<u8>> {
+        self.core.repositories.pack(repository, limit).await
+    }
+
     /// The draft of a manifest for a role that has none.
     ///
     /// # Errors

@@ -1,0 +1,92 @@
+//! Publishing of an item from a git repository: the button, and its dialog.
+
+use api::Repository;
+use leptos::{ev::SubmitEvent, prelude::*};
+
+use super::upload::Upload;
+use crate::{
+    client::{self, ItemSource},
+    load::Load,
+    session::use_session,
+    ui::{Icon, Modal},
+};
+
+/// The button that opens the dialog. Absent if the server reads no repositories.
+#[component]
+pub fn RepositoryButton(
+    /// The upload to start.
+    upload: Upload,
+) -> impl IntoView {
+    let session = use_session();
+    let hosts = Load::new(client::git_hosts);
+    let open = RwSignal::new(false);
+    let known = move || hosts.get().unwrap_or_default();
+    move || {
+        let hosts = known();
+        (!hosts.is_empty()).then(|| {
+            let hosts = hosts.join(", ");
+            view! {
+                <button type="button" class="button" disabled=move || !session.can_change() || upload.is_busy() on:click=move |_| open.set(true)>
+                    <Icon name="git-branch" />
+                    "From git"
+                </button>
+                <Modal open title="Publish from a git repository">
+                    <RepositoryForm hosts=hosts.clone() open upload />
+                </Modal>
+            }
+        })
+    }
+}
+
+#[component]
+fn RepositoryForm(hosts: String, open: RwSignal<bool>, upload: Upload) -> impl IntoView {
+    let (url, reference, folder) = (
+        RwSignal::new(String::new()),
+        RwSignal::new(String::new()),
+        RwSignal::new(String::new()),
+    );
+    let publish = move |event: SubmitEvent| {
+        event.prevent_default();
+        let given = |text: RwSignal<String>| {
+            let text = text.get_untracked().trim().to_owned();
+            (!text.is_empty()).then_some(text)
+        };
+        let Some(url) = given(url) else { return };
+        let repository = Repository {
+            url,
+            reference: given(reference),
+            folder: given(folder),
+        };
+        open.set(false);
+        upload.publish(vec![ItemSource::Repository(repository)]);
+    };
+    let field = |id: &'static str,
+                 label: &'static str,
+                 example: &'static str,
+                 text: RwSignal<String>| {
+        view! {
+            <div class="field">
+                <label for=id>{label}</label>
+                <input
+                    class="input" id=id autocomplete="off" spellcheck="false" placeholder=example prop:value=move || text.get()
+                    on:input=move |event| text.set(event_target_value(&event))
+                />
+            </div>
+        }
+    };
+    view! {
+        <form class="dialog-form" on:submit=publish>
+            {field("repository-url", "Repository", "https://git.example.org/team/items", url)}
+            {field("repository-reference", "Branch, tag or commit", "the default branch", reference)}
+            {field("repository-folder", "Folder", "the repository itself", folder)}
+            <p class="quiet">{format!("Public repositories of {hosts}. Submodules are not read.")}</p>
+            <div class="dialog-actions">
+                <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>
+                <button type="submit" class="button" data-look="primary" disabled=move || url.with(|url| url.trim().is_empty())>
+                    <Icon name="file-up" />
+                    "Publish"
+                </button>
+            </div>
+        </form>
+    }
+}

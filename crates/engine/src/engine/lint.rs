@@ -1,0 +1,87 @@
+//! Ansible's linter on an item, in a sandbox.
+
+use std::time::Duration;
+
+use api::LintFinding;
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use types::catalog::recipe::Recipe;
+
+use super::Engine;
+use crate::{
+    Error, Result, Tenant,
+    catalog::{self, Files},
+    sandbox::LineSink,
+};
+
+/// Time limit of the linter, with its wait for a sandbox.
+const TIME_MAX: Duration = Duration::from_secs(60);
+
+impl Engine {
+    /// The linter's findings on the newest version of an item.
+    ///
+    /// # Errors
+    /// If the item does not exist, or the linter cannot run.
+    pub async fn lint(&self, tenant: &Tenant, name: &str) -> Result<Vec<LintFinding>> {
+        let catalog = self.catalog(tenant).await?;
+        let item = catalog.get(name).cloned().ok_or_else(|| Error::NotFound {
+            what: "item",
+            id: name.to_owned(),
+        })?;
+        let files = item.read_files().await?;
+        self.lint_files(tenant, name, &files).await
+    }
+
+    /// The linter's findings on the role of a recipe that is not published yet.
+    ///
+    /// # Errors
+    /// If the recipe has problems, or the linter cannot run.
+    pub async fn lint_recipe(&self, tenant: &Tenant, recipe: &Recipe) -> Result<Vec<LintFinding>> {
+        let problems = recipe.check();
+        if !problems.is_empty() {
+            return Err(Error::ItemRefused(problems));
+        }
+        let files = recipe.files().into_iter();
+        let files = files
+            .map(|(path, text)| (path, text.into_bytes()))
+            .collect();
+        self.lint_files(tenant, &recipe.name, &files).await
+    }
+
+    async fn lint_files(
+        &self,
+        tenant: &Tenant,
+        name: &str,
+        files: &Files,
+    ) -> Result<Vec<LintFinding>> {
+        self.core.check_running()?;
+        let job = catalog::lint::job(name, files);
+        let mut output = Output::default();
+        let stop = CancellationToken::new();
+        let sandboxes = &self.core.sandboxes;
+        let executed = async {
+            let project = format!("{}/{}", tenant.cloud, tenant.project_id);
+            let slot = sandboxes.slot(&project).await;
+            sandboxes.execute(slot, &job, &stop, &mut output).await
+        };
+        let ended = tokio::time::timeout(TIME_MAX, executed).await;
+        let unavailable = |why: String| Error::Unavailable(format!("the linter {why}"));
+        let late = |_| unavailable(format!("had no end within {} s", TIME_MAX.as_secs()));
+        let ended = ended.map_err(late)?;
+        ended.map_err(|error| unavailable(format!("did not run: {error}")))?;
+        catalog::lint::findings(name, &output.0).ok_or_else(|| {
+            let last = output.0.last().map_or("it wrote nothing", String::as_str);
+            unavailable(format!("failed: {last}"))
+        })
+    }
+}
+
+#[derive(Default)]
+struct Output(Vec<String>);
+
+#[async_trait]
+impl LineSink for Output {
+    async fn lines(&mut self, lines: Vec<String>) {
+        self.0.extend(lines);
+    }
+}
