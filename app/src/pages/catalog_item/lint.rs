@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A check by the linter.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Lint {
     /// True while it runs.
     pub is_busy: RwSignal<bool>,
@@ -20,15 +20,6 @@ pub struct Lint {
 }
 
 impl Lint {
-    /// No check yet.
-    pub fn new() -> Lint {
-        Lint {
-            is_busy: RwSignal::new(false),
-            findings: RwSignal::new(None),
-            problem: RwSignal::new(None),
-        }
-    }
-
     /// Starts a check with this call.
     pub fn run(self, call: impl Future<Output = Answer<Vec<LintFinding>>> + 'static) {
         self.is_busy.set(true);

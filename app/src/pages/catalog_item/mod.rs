@@ -57,7 +57,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
     let CatalogEntry { item, uploaded } = entry;
     let session = use_session();
     let adding = RwSignal::new(false);
-    let lint = Lint::new();
+    let lint = Lint::default();
     let is_own = uploaded.is_some();
     let fact =
         |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };

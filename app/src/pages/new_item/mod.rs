@@ -69,7 +69,7 @@ fn Editor(form: Form) -> impl IntoView {
     let (session, confirm, toasts) = (use_session(), use_confirm(), use_toasts());
     let problem = RwSignal::new(None::<Problem>);
     let is_busy = RwSignal::new(false);
-    let lint = Lint::new();
+    let lint = Lint::default();
     let check = move |_| {
         if let Some(recipe) = form.finished() {
             lint.run(async move { client::recipe_lint(&recipe).await });
