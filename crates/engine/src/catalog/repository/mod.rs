@@ -351,8 +351,8 @@ fn reason(messages: &[u8]) -> String {
     if let Some((_, meaning)) = known.iter().find(|(words, _)| messages.contains(words)) {
         return (*meaning).to_owned();
     }
-    let lines = messages.lines().map(str::trim);
-    let last = lines.filter(|line| !line.is_empty()).next_back();
+    let mut lines = messages.lines().map(str::trim);
+    let last = lines.rfind(|line| !line.is_empty());
     let last = last.unwrap_or("git failed and does not say why");
     let plain = last.chars().filter(|c| !c.is_control()).take(300);
     format!("git says: {}", plain.collect::<String>())
