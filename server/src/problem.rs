@@ -236,6 +236,7 @@ impl From<engine::Error> for Error {
             engine::Error::NotPossibleNow(_) | engine::Error::Lost(_) => "Not possible now",
             engine::Error::NoVault => "Nowhere to keep secrets",
             engine::Error::ItemRefused(_) => "Item refused",
+            engine::Error::RepositoryRefused(_) => "Repository refused",
             engine::Error::ItemNameTaken(_) => "Name taken",
             engine::Error::ItemVersionTaken { .. } => "Version taken",
             engine::Error::TooManyVersions { .. } | engine::Error::CatalogFull(_) => {
