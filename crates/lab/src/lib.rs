@@ -33,8 +33,8 @@
 //!   escape its container. The lab creates their device nodes from outside and runs no program of a server's image with
 //!   its own privileges.
 //! - A suspended server is paused.
-//! - QoS, trunks, segments, metering, provider attributes, allowed address pairs and IPv6 are stored and shown as in
-//!   Neutron, without effect on packets.
+//! - QoS, trunks, segments, metering, provider attributes and IPv6 are stored and shown as in Neutron, without effect on
+//!   packets. Of allowed address pairs, the IPv4 addresses have an effect.
 //! - TLS and UDP load balancing, rescue, migration and graphical consoles are refused in the services' wording.
 //! - An uploaded image can be downloaded again, but servers from it boot Debian. `config_drive` is always true. An
 //!   invalid fixed address is refused immediately, where Nova lets the server fail.

@@ -31,6 +31,8 @@ pub struct Interface {
     pub mac: String,
     /// Addresses with their prefix lengths.
     pub addresses: Vec<(Ipv4Addr, u8)>,
+    /// Further addresses and ranges that packets may come from: the port's allowed address pairs.
+    pub pairs: Vec<String>,
 }
 
 /// The network configuration of a server.

@@ -384,6 +384,7 @@ fn balancers(numbers: &BTreeMap<String, u32>) -> Wiring {
             network_id: network(),
             mac: format!("fa:16:3e:00:00:{at:02x}"),
             addresses: vec![(address, 24)],
+            pairs: Vec::new(),
         };
         let rules = FilterRules {
             ingress: vec![anybody.clone()],

@@ -16,6 +16,7 @@ const OWN: &[&str] = &[
     "etcd",
     "haproxy",
     "job",
+    "keepalived",
     "mariadb",
     "memcached",
     "nginx",

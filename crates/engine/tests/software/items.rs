@@ -38,7 +38,7 @@ macro_rules! items {
 }
 
 items! {
-    alertmanager apache application baseline dnsmasq etcd haproxy job mariadb memcached nginx node_exporter playbook
+    alertmanager apache application baseline dnsmasq etcd haproxy job keepalived mariadb memcached nginx node_exporter playbook
     postgresql postgresql_replica prometheus rabbitmq redis redis_replica script wordpress
 }
 

@@ -208,6 +208,7 @@ fn nic(model: &Model, port: &Port) -> Interface {
             .v4()
             .map(|(ip, address)| (address, prefix(&ip.subnet_id)))
             .collect(),
+        pairs: port.v4_pairs(),
     }
 }
 

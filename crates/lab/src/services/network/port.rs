@@ -39,7 +39,7 @@ pub struct Port {
     pub security_groups: Vec<String>,
     /// Whether the packet filter applies.
     pub port_security_enabled: bool,
-    /// Stored without effect.
+    /// Further addresses that its packets may come from.
     pub allowed_address_pairs: Vec<Value>,
     /// Stored without effect.
     pub extra_dhcp_opts: Vec<Value>,
@@ -65,6 +65,14 @@ impl Port {
     pub fn v4(&self) -> impl Iterator<Item = (&FixedIp, Ipv4Addr)> {
         let all = self.fixed_ips.iter();
         all.filter_map(|ip| Some((ip, ip::v4(ip.ip_address)?)))
+    }
+
+    /// Further IPv4 addresses and ranges that its packets may come from.
+    pub fn v4_pairs(&self) -> Vec<String> {
+        let pairs = self.allowed_address_pairs.iter();
+        let addresses = pairs.filter_map(|pair| pair.get("ip_address")?.as_str());
+        let of_v4 = addresses.filter(|address| !address.contains(':'));
+        of_v4.map(str::to_owned).collect()
     }
 }
 

@@ -192,6 +192,14 @@ impl Substrate for DockerSubstrate {
             }
             networks.push(name);
         }
+        // Without it, root cannot see the program of another user's process, and init scripts do not stop services
+        // (`start-stop-daemon --exec`). It reaches processes of the same container only.
+        let mut capabilities = vec!["SYS_PTRACE".to_owned()];
+        // A server that shares a virtual address puts it on its device by itself. It could also remove its packet
+        // filter, which is in the same namespace, so others do without.
+        if spec.wiring.nics.iter().any(|nic| !nic.pairs.is_empty()) {
+            capabilities.push("NET_ADMIN".to_owned());
+        }
         let memory = i64::from(spec.ram_mib) * MIB;
         let first = networks.first().cloned();
         let of_a_server = self.containers.name("image", &spec.image);
@@ -212,9 +220,7 @@ impl Substrate for DockerSubstrate {
                 // Volumes are loop devices. Only the lab can create their nodes; see `disks`.
                 device_cgroup_rules: Some(vec!["b 7:* rw".into()]),
                 cap_drop: Some(vec!["MKNOD".into()]),
-                // Without it, root cannot see the program of another user's process, and init scripts do not stop
-                // services (`start-stop-daemon --exec`). It reaches processes of the same container only.
-                cap_add: Some(vec!["SYS_PTRACE".into()]),
+                cap_add: Some(capabilities),
                 ..Default::default()
             }),
             networking_config: first.map(|first| NetworkingConfig {

@@ -53,7 +53,11 @@ fn chains(text: &mut String, at: usize, nic: &Interface, filter: &Filter) {
     let _ = writeln!(text, "  }}\n  chain out{at} {{");
     if !nic.addresses.is_empty() {
         let own = set(nic.addresses.iter().map(|(address, _)| *address));
-        let _ = writeln!(text, "    ip saddr != {own} drop");
+        let _ = write!(text, "    ip saddr != {own} ");
+        for pair in &nic.pairs {
+            let _ = write!(text, "ip saddr != {pair} ");
+        }
+        text.push_str("drop\n");
     }
     for line in rules.egress.iter().filter_map(|rule| line(rule, "daddr")) {
         let _ = writeln!(text, "    {line}");
@@ -189,6 +193,7 @@ mod tests {
             network_id: "net".into(),
             mac: "fa:16:3e:00:00:01".into(),
             addresses: vec![(address.parse().unwrap(), 24)],
+            pairs: Vec::new(),
         }
     }
 
@@ -308,6 +313,26 @@ mod tests {
         assert_eq!(
             chain(&server_filter(&wiring), "out0"),
             ["ip saddr != { 10.0.0.5 } drop", "accept"]
+        );
+    }
+
+    #[test]
+    fn outgoing_packets_may_have_a_virtual_address_of_the_port() {
+        let shared = Interface {
+            pairs: vec!["10.0.0.100".into(), "10.1.0.0/16".into()],
+            ..nic("10.0.0.5")
+        };
+        let wiring = ServerWiring {
+            nics: vec![shared],
+            filters: vec![Some(FilterRules {
+                ingress: vec![],
+                egress: vec![],
+            })],
+            ..Default::default()
+        };
+        assert_eq!(
+            chain(&server_filter(&wiring), "out0"),
+            ["ip saddr != { 10.0.0.5 } ip saddr != 10.0.0.100 ip saddr != 10.1.0.0/16 drop"]
         );
     }
 
