@@ -164,6 +164,7 @@ mod tests {
             "etcd",
             "haproxy",
             "job",
+            "keepalived",
             "mariadb",
             "memcached",
             "nginx",
