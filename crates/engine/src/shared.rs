@@ -72,7 +72,7 @@ impl Core {
             let host = DockerHost::new(address, image, &owner.to_string_lossy(), memory);
             Arc::new(host) as Arc<dyn Host>
         });
-        let sandboxes = Sandboxes::new(hosts, config.parallel_sandboxes, config.output_limits);
+        let sandboxes = Sandboxes::new(hosts, config.parallel_sandboxes, config.output_limits());
         let store = operator.store().clone();
         let wake = Arc::<Notify>::default();
         let timeouts = config.clouds.iter().map(|cloud| cloud.connection.timeout);

@@ -273,7 +273,7 @@ impl Attempt {
             Some(detached) => (Some((detached.client, detached.folder)), detached.stored),
             None => (None, Positions::new()),
         };
-        let limits = self.run_context.core.config.output_limits;
+        let limits = self.run_context.core.config.output_limits();
         let mut sink = ToLog {
             log: &self.log,
             takes,
