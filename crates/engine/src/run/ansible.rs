@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use api::{LogLevel, LogStream};
 use serde_json::{Map, Value, json};
 
-use super::jobs::{APT_CONFIG, LOCK_SECONDS, TaskKind};
+use super::jobs::{APT_CONFIG, LOCK_SECONDS, ResultLine, TaskKind};
 use crate::ssh::Route;
 
 /// `ssh_config`, `known_hosts` and `key` for the first server of a job. The sandbox has no network: the engine makes
@@ -122,8 +122,8 @@ pub struct ParsedLine {
     pub results: BTreeMap<String, String>,
     /// The event behind the line, if it is one of a play.
     pub event: Option<PlayEvent>,
-    /// Output in a task's result. It has been shown already if it was followed live.
-    pub output: Vec<(LogStream, LogLevel, String)>,
+    /// Output in a task's result. What was followed live has been shown already.
+    pub output: Vec<ResultLine>,
 }
 
 /// An event of a play.

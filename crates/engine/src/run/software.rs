@@ -383,10 +383,8 @@ impl ToLog<'_> {
                 self.live.begin(&key, self.source.clone(), kind).await;
             }
             Some(PlayEvent::Ended { program }) => {
-                let is_logged = self.live.end(program).await;
-                if is_logged {
-                    shown.output.clear();
-                }
+                let output = std::mem::take(&mut shown.output);
+                shown.output = self.live.end(program, output).await;
             }
         }
     }

@@ -25,7 +25,13 @@
 //! each execution's folder belongs to the user of its task. Their names come from the engine's key, so no other user can make one
 //! first. Output of `no_log` tasks is in the same files, hidden from the engine by name.
 //!
-//! Package managers write logs of their own, which are followed during package tasks.
+//! # Each line once
+//!
+//! A task's result repeats the output of its program. It is logged only from where the live output ends: nothing of it if that is
+//! complete, the rest if the connection broke off or brought nothing for a while. What would come after that is dropped.
+//!
+//! Package managers write logs of their own, which are followed during package tasks. Neither the log nor the result has all lines
+//! of the other, so they are compared line by line.
 //!
 //! # Locks
 //!
@@ -37,7 +43,10 @@
 mod folder;
 mod live;
 mod output;
+mod packages;
 mod reader;
+mod result;
 
 pub use folder::{APT_CONFIG, Begun, JobFolder, LOCK_SECONDS, locks};
 pub use live::{Live, Positions, Stored, TaskKind};
+pub use result::ResultLine;
