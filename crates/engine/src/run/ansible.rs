@@ -28,6 +28,12 @@ pub fn ssh_files(route: &Route, private_key: &str) -> BTreeMap<String, Vec<u8>> 
     ])
 }
 
+/// The name and content of the file by which package managers wait for their lock in any playbook (`locks.py` in the sandbox).
+pub fn lock_rule() -> (String, Vec<u8>) {
+    let rule = json!({"lock_timeout": LOCK_SECONDS, "apt_config": APT_CONFIG});
+    ("locks.json".to_owned(), rule.to_string().into_bytes())
+}
+
 /// The tasks of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tasks<'a> {
@@ -49,11 +55,8 @@ pub fn play(
 ) -> BTreeMap<String, Vec<u8>> {
     let hosts = Map::from_iter([(host.to_owned(), json!({}))]);
     let inventory = json!({"all": {"hosts": hosts}});
-    let waits = json!({"lock_timeout": LOCK_SECONDS});
     let mut play = json!({
         "name": format!("{component} on {host}"), "hosts": "all", "become": true,
-        "module_defaults": {"ansible.builtin.apt": waits, "ansible.builtin.dnf": waits, "ansible.builtin.yum": waits},
-        "environment": {"APT_CONFIG": APT_CONFIG},
     });
     match tasks {
         Tasks::Main => play["roles"] = json!([role]),
@@ -384,12 +387,14 @@ mod tests {
     }
 
     #[test]
-    fn package_managers_of_any_role_wait_for_their_lock() {
-        let files = play(("nginx", Tasks::Main), "nginx", "web", &Map::new());
-        let play: Value = serde_json::from_slice(&files["play.json"]).unwrap();
-        for module in ["apt", "dnf", "yum"] {
-            let default = &play[0]["module_defaults"][format!("ansible.builtin.{module}")];
-            assert_eq!(default["lock_timeout"], LOCK_SECONDS);
+    fn the_rule_for_package_managers_is_what_the_sandbox_reads() {
+        let (name, rule) = lock_rule();
+        let rule: Value = serde_json::from_slice(&rule).unwrap();
+        assert_eq!(rule["lock_timeout"], LOCK_SECONDS);
+        assert_eq!(rule["apt_config"], APT_CONFIG);
+        let reader = include_str!("../../images/sandbox/locks.py");
+        for word in [name.as_str(), "\"lock_timeout\"", "\"apt_config\""] {
+            assert!(reader.contains(word), "{word}");
         }
     }
 

@@ -21,6 +21,8 @@ use crate::{
 
 /// Time limit for making or removing the folder. Programs that are ended get some seconds each.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Time for which a command waits for those who hold locks, in seconds: it may be what ends them.
+const COMMAND_LOCK_SECONDS: u64 = 60;
 /// Number of events that are read at once.
 const PAGE: u32 = 1000;
 
@@ -79,16 +81,17 @@ impl Attempt {
                 self.positions().await?
             }
         };
-        if is_command {
-            return Ok(Some(Detached {
-                client,
-                folder,
-                stored,
-            }));
-        }
-        tokio::select! {
-            waited = self.wait_for_locks(&client, route) => waited,
-            () = self.stop.cancelled() => return Err(Ended::Stopped),
+        let patience = match begun {
+            // Its own program may hold the lock.
+            Begun::Again if is_command => 0,
+            Begun::New if is_command => COMMAND_LOCK_SECONDS,
+            Begun::New | Begun::Again => LOCK_SECONDS,
+        };
+        if patience > 0 {
+            tokio::select! {
+                waited = self.wait_for_locks(&client, route, patience) => waited,
+                () = self.stop.cancelled() => return Err(Ended::Stopped),
+            }
         }
         Ok(Some(Detached {
             client,
@@ -152,10 +155,10 @@ impl Attempt {
     }
 
     /// Waits for those who were there first: cloud-init, unattended upgrades, or what an ended sandbox left.
-    async fn wait_for_locks(&self, client: &Client, route: &Route) {
+    async fn wait_for_locks(&self, client: &Client, route: &Route, seconds: u64) {
         let server = &route.host.name;
         let wait = async {
-            let mut holders = locks(client, Duration::from_secs(LOCK_SECONDS)).await?;
+            let mut holders = locks(client, Duration::from_secs(seconds)).await?;
             let mut lines = Lines::default();
             while let Some(output) = holders.output().await? {
                 let Output::Out(bytes) = output else { continue };
@@ -169,8 +172,7 @@ impl Attempt {
         match wait.await {
             Ok(0) => {}
             Ok(_) => {
-                let text =
-                    format!("`{server}` is still busy after {LOCK_SECONDS} s; the role begins now");
+                let text = format!("`{server}` is still busy after {seconds} s; the step goes on");
                 self.log.warn(text).await;
             }
             // Whoever needs the server next says so.

@@ -130,11 +130,12 @@ impl Attempt {
     /// A sandbox's execution for this step on one server.
     pub(super) fn job(
         &self,
-        files: Files,
+        mut files: Files,
         argv: Vec<String>,
         route: Route,
         private_key: Zeroizing<String>,
     ) -> Job {
+        files.extend([ansible::lock_rule()]);
         Job {
             run: self.run_context.run.clone(),
             step: self.step.id.clone(),

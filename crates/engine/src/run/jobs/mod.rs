@@ -36,9 +36,12 @@
 //! # Locks
 //!
 //! cloud-init, unattended upgrades and a package manager that an ended sandbox left hold locks. They are waited for before a role
-//! begins, and the log says for whom. Those that come later are waited for by the package manager itself: Ansible's modules by
-//! `lock_timeout`, and apt by a setting, because `lock_timeout` does not cover the `apt-get install` that Ansible calls. The
-//! setting arrives by the environment, so scripts that call apt have it as well.
+//! begins, and the log says for whom. A command waits for a minute only: it may be what ends the program that holds the lock.
+//!
+//! Those that come later are waited for by the package manager itself: Ansible's modules by `lock_timeout`, and apt by a setting,
+//! because `lock_timeout` does not cover the `apt-get install` that Ansible calls. The setting arrives by the environment, so
+//! scripts that call apt have it as well. Both are set for all tasks in the sandbox (`locks.py`), because playbooks of users have
+//! plays of their own.
 
 mod folder;
 mod live;
