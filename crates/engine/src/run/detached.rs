@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 use api::{EventBody, LogStream};
 use futures::FutureExt;
 use planner::workflow::StepKind;
+use store::{EventFilter, Range};
 use tokio::time::timeout;
 
 use super::{
@@ -118,15 +119,16 @@ impl Attempt {
         *slot = Some(tidying.boxed());
     }
 
-    /// Positions up to which the output of this run's programs is stored.
+    /// Positions up to which the output of this step's programs is stored.
     async fn positions(&self) -> StepResult<Positions> {
         let context = &self.run_context;
         let mut positions = Positions::new();
         let mut after = 0;
         loop {
+            let (range, filter) = (Range::after(after, PAGE), EventFilter::LogOf(&self.step.id));
             let store = &context.core.store;
             let events = store
-                .event_list(&context.tenant, &context.run, after, PAGE)
+                .event_list_in(&context.tenant, &context.run, range, filter)
                 .await;
             let events = events.map_err(|error| Ended::lasting(error.to_string()))?;
             let Some(last) = events.last() else {
