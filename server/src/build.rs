@@ -371,4 +371,14 @@ mod tests {
         let given = ["--cloud-calls=5", "--cloud-changes=3", "--login-timeout=7"];
         assert_eq!(read(&given), [(5, 3, Duration::from_secs(7)); 3]);
     }
+
+    #[test]
+    fn a_step_that_may_store_more_may_print_more() {
+        let clouds = openstack::Clouds::default();
+        let limit = |mib: &str| {
+            let config = Config::parse_from(["stackloom", "--step-log-mib", mib]);
+            engine_config(&config, &clouds).output_limits().bytes_max
+        };
+        assert_eq!([limit("1"), limit("500")], [1 << 20, 500 << 20]);
+    }
 }

@@ -125,8 +125,6 @@ pub struct Config {
     pub sandbox_memory_bytes: i64,
     /// Addresses of the Docker daemons that run sandboxes. The usual one of this machine if empty.
     pub docker_hosts: Vec<String>,
-    /// Limits of the output of one sandbox.
-    pub output_limits: OutputLimits,
     /// Limits of stored log lines.
     pub log_quota: LogQuota,
 }
@@ -170,11 +168,18 @@ impl Config {
             parallel_sandboxes: PARALLEL_SANDBOXES,
             sandbox_memory_bytes: 512 * 1024 * 1024,
             docker_hosts: Vec::new(),
-            output_limits: OutputLimits::default(),
             log_quota: LogQuota {
                 step_bytes: STEP_LOG_BYTES,
                 project_bytes: PROJECT_LOG_BYTES,
             },
+        }
+    }
+
+    /// Limits of the output of one sandbox. What its step may store may also arrive.
+    pub fn output_limits(&self) -> OutputLimits {
+        OutputLimits {
+            bytes_max: self.log_quota.step_bytes,
+            ..OutputLimits::default()
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     ended::RunEnds,
     journal::Journal,
     lease::Lease,
-    sandbox::{DockerHost, Host, Sandboxes},
+    sandbox::{DockerHost, Host, Sandboxes, owner_id},
     secrets::{RunSecrets, SealingKeys},
     slots::Slots,
 };
@@ -64,16 +64,17 @@ impl Core {
                 error,
             )
         })?;
-        let owner =
-            std::fs::canonicalize(&config.data_dir).unwrap_or_else(|_| config.data_dir.clone());
+        let owner = owner_id(&config.data_dir).map_err(|error| {
+            unavailable("the id of this server's sandboxes cannot be kept", error)
+        })?;
         let addresses = config.docker_hosts.iter().cloned().map(Some);
         let usual = config.docker_hosts.is_empty().then_some(None);
         let hosts = addresses.chain(usual).map(|address| {
             let (image, memory) = (&config.sandbox_image, config.sandbox_memory_bytes);
-            let host = DockerHost::new(address, image, &owner.to_string_lossy(), memory);
+            let host = DockerHost::new(address, image, &owner, memory);
             Arc::new(host) as Arc<dyn Host>
         });
-        let sandboxes = Sandboxes::new(hosts, config.parallel_sandboxes, config.output_limits);
+        let sandboxes = Sandboxes::new(hosts, config.parallel_sandboxes, config.output_limits());
         let store = operator.store().clone();
         let wake = Arc::<Notify>::default();
         let timeouts = config.clouds.iter().map(|cloud| cloud.connection.timeout);

@@ -299,7 +299,7 @@ async fn forms(place: &Place) {
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(output(&events), [("s2".into(), "stackloom {{ 7 }}".into())]);
-    let playbook = "- hosts: all\n  tasks:\n    - command: echo from {{ inventory_hostname }} as {{ ansible_user_id }}\n";
+    let playbook = "- hosts: all\n  tasks:\n    - command: echo from {{ inventory_hostname }} as {{ ansible_user_id }}\n    - shell: echo apt reads $APT_CONFIG\n";
     let (run, events) = place
         .run(CommandRequest {
             script: None,
@@ -308,8 +308,12 @@ async fn forms(place: &Place) {
         })
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let expected = ["s1", "s3"].map(|name| (name.to_owned(), format!("from {name} as root")));
-    assert_eq!(output(&events), expected);
+    // Package managers of users' playbooks wait for their lock too.
+    let apt = "apt reads /var/lib/stackloom/apt.conf";
+    let expected = ["s1", "s3"].map(|name| {
+        [apt.to_owned(), format!("from {name} as root")].map(|line| (name.to_owned(), line))
+    });
+    assert_eq!(output(&events), expected.concat());
 }
 
 async fn commands_of_items(place: &Place) {

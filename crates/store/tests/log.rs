@@ -205,9 +205,10 @@ async fn another_project_reads_no_lines() {
 #[tokio::test]
 async fn output_above_a_quota_is_replaced_by_what_was_cut() {
     for database in databases().await {
+        let line = LogQuota::LINE_BYTES + 10;
         let quota = LogQuota {
-            step_bytes: 20,
-            project_bytes: 35,
+            step_bytes: 2 * line,
+            project_bytes: 3 * line + 5,
         };
         let mut appender = database.store.appender(quota);
         let tens = |step: &str, count| vec![output(step, "ten bytes."); count];
@@ -221,10 +222,16 @@ async fn output_above_a_quota_is_replaced_by_what_was_cut() {
         let [step, extent, fits, project] = texts[..] else {
             panic!("{texts:?}");
         };
-        assert!(step.contains("limit of 20 bytes"), "{step}");
+        assert!(
+            step.contains(&format!("limit of {} bytes", quota.step_bytes)),
+            "{step}"
+        );
         assert_eq!(extent, "3 lines (30 bytes) of output were not stored.");
         assert_eq!(fits, "ten bytes.");
-        assert!(project.contains("limit of 35 bytes"), "{project}");
+        assert!(
+            project.contains(&format!("limit of {} bytes", quota.project_bytes)),
+            "{project}"
+        );
         let stored = database.store.event_list(&tenant(), "r", 0, 100).await;
         assert_eq!(stored.unwrap()[2..], shown, "viewers see what is stored");
     }

@@ -14,7 +14,7 @@ use crate::shell;
 /// Time limit for the output after the end of the runner.
 const OUTPUT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Time limit for a runner without output: a test hangs. Longer than the longest test.
+/// Time limit for a runner without output: a test hangs. Longer than the longest silence of a test.
 const SILENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Numbers of tests.

@@ -31,8 +31,9 @@ pub struct Node {
     pub always_run: bool,
     /// Time limit, from the first start and over all attempts.
     pub timeout: Duration,
-    /// False for a step that only waits for signals. The number of waiting steps is not limited, because the steps that
-    /// they wait for may need the slots.
+    /// False for a step that only waits, for signals or until a server has booted. The number of waiting steps is not limited:
+    /// the steps that send the signals may need the slots, and all servers boot at once. Attempts to log in have a limit of
+    /// their own.
     pub takes_slot: bool,
 }
 
@@ -132,8 +133,11 @@ impl Graph {
     }
 }
 
-/// True for steps that wait for signals.
+/// True for steps that only wait, for signals or for SSH.
 fn waits(workflow: &Workflow, step: &Step) -> bool {
+    if step.kind == StepKind::WaitForSsh {
+        return true;
+    }
     let resource = step.resource.as_ref();
     let spec = resource.and_then(|name| workflow.resources.get(name));
     spec.is_some_and(|spec| types::is_wait_condition(&spec.resource_type))

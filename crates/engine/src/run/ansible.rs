@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use api::{LogLevel, LogStream};
 use serde_json::{Map, Value, json};
 
-use super::jobs::{APT_CONFIG, LOCK_SECONDS, TaskKind};
+use super::jobs::{APT_CONFIG, LOCK_SECONDS, ResultLine, TaskKind};
 use crate::ssh::Route;
 
 /// `ssh_config`, `known_hosts` and `key` for the first server of a job. The sandbox has no network: the engine makes
@@ -26,6 +26,12 @@ pub fn ssh_files(route: &Route, private_key: &str) -> BTreeMap<String, Vec<u8>> 
         ("known_hosts".to_owned(), known.into_bytes()),
         ("key".to_owned(), key.into_bytes()),
     ])
+}
+
+/// The name and content of the file by which package managers wait for their lock in any playbook (`locks.py` in the sandbox).
+pub fn lock_rule() -> (String, Vec<u8>) {
+    let rule = json!({"lock_timeout": LOCK_SECONDS, "apt_config": APT_CONFIG});
+    ("locks.json".to_owned(), rule.to_string().into_bytes())
 }
 
 /// The tasks of a role.
@@ -49,11 +55,8 @@ pub fn play(
 ) -> BTreeMap<String, Vec<u8>> {
     let hosts = Map::from_iter([(host.to_owned(), json!({}))]);
     let inventory = json!({"all": {"hosts": hosts}});
-    let waits = json!({"lock_timeout": LOCK_SECONDS});
     let mut play = json!({
         "name": format!("{component} on {host}"), "hosts": "all", "become": true,
-        "module_defaults": {"ansible.builtin.apt": waits, "ansible.builtin.dnf": waits, "ansible.builtin.yum": waits},
-        "environment": {"APT_CONFIG": APT_CONFIG},
     });
     match tasks {
         Tasks::Main => play["roles"] = json!([role]),
@@ -122,8 +125,8 @@ pub struct ParsedLine {
     pub results: BTreeMap<String, String>,
     /// The event behind the line, if it is one of a play.
     pub event: Option<PlayEvent>,
-    /// Output in a task's result. It has been shown already if it was followed live.
-    pub output: Vec<(LogStream, LogLevel, String)>,
+    /// Output in a task's result. What was followed live has been shown already.
+    pub output: Vec<ResultLine>,
 }
 
 /// An event of a play.
@@ -384,12 +387,14 @@ mod tests {
     }
 
     #[test]
-    fn package_managers_of_any_role_wait_for_their_lock() {
-        let files = play(("nginx", Tasks::Main), "nginx", "web", &Map::new());
-        let play: Value = serde_json::from_slice(&files["play.json"]).unwrap();
-        for module in ["apt", "dnf", "yum"] {
-            let default = &play[0]["module_defaults"][format!("ansible.builtin.{module}")];
-            assert_eq!(default["lock_timeout"], LOCK_SECONDS);
+    fn the_rule_for_package_managers_is_what_the_sandbox_reads() {
+        let (name, rule) = lock_rule();
+        let rule: Value = serde_json::from_slice(&rule).unwrap();
+        assert_eq!(rule["lock_timeout"], LOCK_SECONDS);
+        assert_eq!(rule["apt_config"], APT_CONFIG);
+        let reader = include_str!("../../images/sandbox/locks.py");
+        for word in [name.as_str(), "\"lock_timeout\"", "\"apt_config\""] {
+            assert!(reader.contains(word), "{word}");
         }
     }
 

@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 use api::{EventBody, LogStream};
 use futures::FutureExt;
 use planner::workflow::StepKind;
+use store::{EventFilter, Range};
 use tokio::time::timeout;
 
 use super::{
@@ -21,6 +22,8 @@ use crate::{
 
 /// Time limit for making or removing the folder. Programs that are ended get some seconds each.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Time for which a command waits for those who hold locks, in seconds: it may be what ends them.
+const COMMAND_LOCK_SECONDS: u64 = 60;
 /// Number of events that are read at once.
 const PAGE: u32 = 1000;
 
@@ -79,16 +82,17 @@ impl Attempt {
                 self.positions().await?
             }
         };
-        if is_command {
-            return Ok(Some(Detached {
-                client,
-                folder,
-                stored,
-            }));
-        }
-        tokio::select! {
-            waited = self.wait_for_locks(&client, route) => waited,
-            () = self.stop.cancelled() => return Err(Ended::Stopped),
+        let patience = match begun {
+            // Its own program may hold the lock.
+            Begun::Again if is_command => 0,
+            Begun::New if is_command => COMMAND_LOCK_SECONDS,
+            Begun::New | Begun::Again => LOCK_SECONDS,
+        };
+        if patience > 0 {
+            tokio::select! {
+                waited = self.wait_for_locks(&client, route, patience) => waited,
+                () = self.stop.cancelled() => return Err(Ended::Stopped),
+            }
         }
         Ok(Some(Detached {
             client,
@@ -115,15 +119,16 @@ impl Attempt {
         *slot = Some(tidying.boxed());
     }
 
-    /// Positions up to which the output of this run's programs is stored.
+    /// Positions up to which the output of this step's programs is stored.
     async fn positions(&self) -> StepResult<Positions> {
         let context = &self.run_context;
         let mut positions = Positions::new();
         let mut after = 0;
         loop {
+            let (range, filter) = (Range::after(after, PAGE), EventFilter::LogOf(&self.step.id));
             let store = &context.core.store;
             let events = store
-                .event_list(&context.tenant, &context.run, after, PAGE)
+                .event_list_in(&context.tenant, &context.run, range, filter)
                 .await;
             let events = events.map_err(|error| Ended::lasting(error.to_string()))?;
             let Some(last) = events.last() else {
@@ -152,10 +157,10 @@ impl Attempt {
     }
 
     /// Waits for those who were there first: cloud-init, unattended upgrades, or what an ended sandbox left.
-    async fn wait_for_locks(&self, client: &Client, route: &Route) {
+    async fn wait_for_locks(&self, client: &Client, route: &Route, seconds: u64) {
         let server = &route.host.name;
         let wait = async {
-            let mut holders = locks(client, Duration::from_secs(LOCK_SECONDS)).await?;
+            let mut holders = locks(client, Duration::from_secs(seconds)).await?;
             let mut lines = Lines::default();
             while let Some(output) = holders.output().await? {
                 let Output::Out(bytes) = output else { continue };
@@ -169,8 +174,7 @@ impl Attempt {
         match wait.await {
             Ok(0) => {}
             Ok(_) => {
-                let text =
-                    format!("`{server}` is still busy after {LOCK_SECONDS} s; the role begins now");
+                let text = format!("`{server}` is still busy after {seconds} s; the step goes on");
                 self.log.warn(text).await;
             }
             // Whoever needs the server next says so.

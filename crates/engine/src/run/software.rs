@@ -130,11 +130,12 @@ impl Attempt {
     /// A sandbox's execution for this step on one server.
     pub(super) fn job(
         &self,
-        files: Files,
+        mut files: Files,
         argv: Vec<String>,
         route: Route,
         private_key: Zeroizing<String>,
     ) -> Job {
+        files.extend([ansible::lock_rule()]);
         Job {
             run: self.run_context.run.clone(),
             step: self.step.id.clone(),
@@ -273,7 +274,7 @@ impl Attempt {
             Some(detached) => (Some((detached.client, detached.folder)), detached.stored),
             None => (None, Positions::new()),
         };
-        let limits = self.run_context.core.config.output_limits;
+        let limits = self.run_context.core.config.output_limits();
         let mut sink = ToLog {
             log: &self.log,
             takes,
@@ -383,10 +384,8 @@ impl ToLog<'_> {
                 self.live.begin(&key, self.source.clone(), kind).await;
             }
             Some(PlayEvent::Ended { program }) => {
-                let is_logged = self.live.end(program).await;
-                if is_logged {
-                    shown.output.clear();
-                }
+                let output = std::mem::take(&mut shown.output);
+                shown.output = self.live.end(program, output).await;
             }
         }
     }

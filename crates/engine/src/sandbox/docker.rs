@@ -56,7 +56,7 @@ pub struct DockerHost {
     address: Option<String>,
     image: String,
     memory_bytes: i64,
-    /// The engine's id, for a label: containers of other engines on this Docker host stay untouched.
+    /// The server's id, for a label: containers of other servers on this Docker host stay untouched.
     owner: String,
 }
 

@@ -9,6 +9,7 @@ mod ignore_write_errors;
 mod lines;
 #[cfg(test)]
 mod memory;
+mod owner;
 mod queue;
 mod session;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use docker::DockerHost;
 pub use lines::Lines;
+pub use owner::owner_id;
 pub use queue::Slot;
 pub use session::{Meter, OutputLimits, Permit, Servers};
 

@@ -55,6 +55,15 @@ impl Execution {
         Ok(None)
     }
 
+    /// Sends input to the command.
+    ///
+    /// # Errors
+    /// If the connection is broken.
+    pub async fn send(&self, input: &str) -> Result<(), SshError> {
+        let sent = self.channel.data_bytes(input.to_owned()).await;
+        sent.map_err(|error| self.ended(&error.to_string()))
+    }
+
     /// The server's resource name.
     pub fn server(&self) -> &str {
         &self.server

@@ -2,9 +2,11 @@
 //! resume, roll back, suspend, undeploy, and calls that fail. After each sequence, the deployment still reaches any template, the cloud holds its
 //! resources once, and an undeployment leaves nothing.
 //!
-//! A failing sequence is repeated by its seed: `STACKLOOM_SEED=17 cargo test -p engine --test lab random`.
+//! Each day has seeds of its own, so that many runs try many sequences. A failing sequence is repeated by its seed:
+//! `STACKLOOM_SEED=20783000017 cargo test -p engine --test lab random`. `STACKLOOM_SEQUENCES=10000` sets the number of sequences of
+//! the ignored tests together: that many take hours without optimisation.
 
-use std::{ops::Range, time::Duration};
+use std::{io::Write, ops::Range, time::Duration};
 
 use api::{DeploymentState, ResourceState, RunState};
 use engine::{Error, Force};
@@ -18,25 +20,77 @@ use crate::{
     update::to,
 };
 
+/// Number of sequences of the usual test.
+const FEW: u64 = 20;
+/// Number of sequences of the ignored tests together, without another number in the environment.
+const MANY: u64 = 400;
+/// Number of the ignored tests. They share the sequences, so that each takes minutes.
+const PARTS: u64 = 4;
+/// Seeds of one day.
+const DAY: u64 = 1_000_000;
+/// Number of sequences between two lines about the progress. Whoever watches the tests ends one that is silent for long.
+const REPORTED: u64 = 20;
+
 #[tokio::test]
 async fn a_deployment_survives_random_sequences() {
-    Box::pin(survives(0..20)).await;
+    Box::pin(survives(0..FEW)).await;
 }
 
 #[tokio::test]
-#[ignore = "about an hour"]
-async fn a_deployment_survives_ten_thousand_random_sequences() {
-    Box::pin(survives(0..10_000)).await;
+#[ignore = "some minutes"]
+async fn a_deployment_survives_a_first_part_of_many_random_sequences() {
+    Box::pin(survives(part(0))).await;
 }
 
-async fn survives(seeds: Range<u64>) {
-    let seeds = match std::env::var("STACKLOOM_SEED") {
-        Ok(seed) => {
-            let seed: u64 = seed.parse().unwrap();
-            seed..seed + 1
-        }
-        Err(_) => seeds,
+#[tokio::test]
+#[ignore = "some minutes"]
+async fn a_deployment_survives_a_second_part_of_many_random_sequences() {
+    Box::pin(survives(part(1))).await;
+}
+
+#[tokio::test]
+#[ignore = "some minutes"]
+async fn a_deployment_survives_a_third_part_of_many_random_sequences() {
+    Box::pin(survives(part(2))).await;
+}
+
+#[tokio::test]
+#[ignore = "some minutes"]
+async fn a_deployment_survives_a_fourth_part_of_many_random_sequences() {
+    Box::pin(survives(part(3))).await;
+}
+
+/// The sequences of one of the ignored tests, behind those of the usual test.
+fn part(nth: u64) -> Range<u64> {
+    let all = number_in("STACKLOOM_SEQUENCES").unwrap_or(MANY);
+    let share = all.div_ceil(PARTS);
+    FEW + nth * share..FEW + (nth + 1) * share
+}
+
+fn number_in(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().expect("a number in the environment"))
+}
+
+/// The first seed of today.
+fn today() -> u64 {
+    let days = jiff::Timestamp::now().as_second() / (24 * 3600);
+    u64::try_from(days).unwrap() * DAY
+}
+
+/// Tells something at once, although output of tests is held back.
+fn tell(text: &str) {
+    // Nobody may be listening.
+    let _ = writeln!(std::io::stdout(), "random sequences: {text}");
+}
+
+/// Sequences of today.
+async fn survives(sequences: Range<u64>) {
+    let seeds = match number_in("STACKLOOM_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => today() + sequences.start..today() + sequences.end,
     };
+    tell(&format!("seeds {} to {}", seeds.start, seeds.end - 1));
     let mut bench = Bench::new().await;
     let mut targets = Vec::new();
     for template in [NET, TWO_SERVERS, ALL_KINDS, &all_changed()] {
@@ -45,7 +99,7 @@ async fn survives(seeds: Range<u64>) {
         targets.push((template.to_owned(), types(&bench)));
         bench.undeploy(&started.deployment).await;
     }
-    for seed in seeds {
+    for seed in seeds.clone() {
         let mut walk = Walk {
             random: StdRng::seed_from_u64(seed),
             targets: &targets,
@@ -54,6 +108,9 @@ async fn survives(seeds: Range<u64>) {
             acts: Vec::new(),
         };
         println!("seed {seed}");
+        if (seed - seeds.start) % REPORTED == REPORTED - 1 {
+            tell(&format!("seed {seed}"));
+        }
         walk.takes_its_course(&mut bench).await;
         walk.ends_well(&bench, seed).await;
     }

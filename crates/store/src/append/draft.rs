@@ -104,7 +104,7 @@ impl Draft {
     ) -> sqlx::Result<Outcome> {
         let run = self.run.as_str();
         let lines = self.lines.values().flatten();
-        let bytes = lines.map(|(_, line)| line.text.len() as u64).sum();
+        let bytes = lines.map(|(_, line)| log::cost(line)).sum();
         let (from, to) = (self.from, self.position.seq);
         if log::advance(connection, run, (from, to), bytes).await? == Outcome::Conflict {
             return Ok(Outcome::Conflict);

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use sqlx::Row as _;
 
 pub use quota::LogQuota;
-pub(crate) use quota::{Usage, Verdict};
+pub(crate) use quota::{Usage, Verdict, cost};
 pub(crate) use segment::Tail;
 
 use self::segment::{Change, SPAN, Segment, lines_of};
@@ -253,7 +253,7 @@ pub(crate) async fn advance(
     Ok(Outcome::of(done.rows_affected()))
 }
 
-/// Bytes of a step's stored lines.
+/// Cost of a step's stored lines.
 pub(crate) async fn bytes_of_step(
     connection: &mut Connection,
     run: &str,
@@ -269,7 +269,7 @@ pub(crate) async fn bytes_of_step(
     Ok(bytes.cast_unsigned())
 }
 
-/// Bytes of the stored lines of a project's runs.
+/// Cost of the stored lines of a project's runs.
 pub(crate) async fn bytes_of_project(
     connection: &mut Connection,
     tenant: &Tenant,

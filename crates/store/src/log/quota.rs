@@ -7,7 +7,7 @@ use std::fmt;
 
 use api::{LogLine, LogStream};
 
-/// Limits of stored log lines, in bytes of their text.
+/// Limits of stored log lines, in bytes: of their text, and [`LogQuota::LINE_BYTES`] for each line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogQuota {
     /// Limit of one step.
@@ -17,6 +17,10 @@ pub struct LogQuota {
 }
 
 impl LogQuota {
+    /// Bytes that a line counts in addition to its text: its number, time and source, as stored. Without them, empty lines would
+    /// have no limit.
+    pub const LINE_BYTES: u64 = 64;
+
     /// No limits.
     pub const NONE: LogQuota = LogQuota {
         step_bytes: u64::MAX,
@@ -24,10 +28,15 @@ impl LogQuota {
     };
 }
 
+/// Number of bytes that a line counts.
+pub(crate) fn cost(line: &LogLine) -> u64 {
+    LogQuota::LINE_BYTES + line.text.len() as u64
+}
+
 /// The log of a step so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// Bytes of stored lines.
+    /// Cost of stored lines.
     pub stored: u64,
     cut: Option<Cut>,
 }
@@ -36,6 +45,7 @@ pub(crate) struct Usage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cut {
     lines: u64,
+    /// Bytes of their text.
     bytes: u64,
 }
 
@@ -49,22 +59,22 @@ pub(crate) enum Verdict {
 }
 
 impl Usage {
-    /// The usage of a step of which this many bytes are stored.
+    /// The usage of a step whose stored lines have this cost.
     pub fn new(stored: u64) -> Usage {
         Usage { stored, cut: None }
     }
 
-    /// Decides about a line. `project` is the number of bytes of all lines of the project.
+    /// Decides about a line. `project` is the cost of all lines of the project.
     pub fn admit(&mut self, quota: LogQuota, project: &mut u64, line: &LogLine) -> Verdict {
-        let bytes = line.text.len() as u64;
+        let cost = cost(line);
         let reached = if line.stream == LogStream::Engine {
             None
-        } else if self.stored + bytes > quota.step_bytes {
+        } else if self.stored + cost > quota.step_bytes {
             Some(format!(
                 "it has reached its limit of {} (STACKLOOM_STEP_LOG_MIB)",
                 Bytes(quota.step_bytes)
             ))
-        } else if *project + bytes > quota.project_bytes {
+        } else if *project + cost > quota.project_bytes {
             Some(format!(
                 "the logs of this project have reached their limit of {} (STACKLOOM_PROJECT_LOG_MIB)",
                 Bytes(quota.project_bytes)
@@ -73,14 +83,14 @@ impl Usage {
             None
         };
         let Some(reason) = reached else {
-            self.stored += bytes;
-            *project += bytes;
+            self.stored += cost;
+            *project += cost;
             return Verdict::Store;
         };
         let is_first = self.cut.is_none();
         let cut = self.cut.get_or_insert_default();
         cut.lines += 1;
-        cut.bytes += bytes;
+        cut.bytes += line.text.len() as u64;
         if is_first {
             Verdict::CutBegins(format!(
                 "Output of this step is not stored from here on: {reason}. The step itself goes on."
@@ -139,7 +149,7 @@ mod tests {
     #[test]
     fn output_above_the_steps_quota_is_cut_and_counted() {
         let quota = LogQuota {
-            step_bytes: 10,
+            step_bytes: LogQuota::LINE_BYTES + 10,
             ..LogQuota::NONE
         };
         let (mut usage, mut project) = (Usage::default(), 0);
@@ -148,7 +158,7 @@ mod tests {
         let Verdict::CutBegins(notice) = usage.admit(quota, &mut project, &output) else {
             panic!("the quota is reached");
         };
-        assert!(notice.contains("limit of 10 bytes"), "{notice}");
+        assert!(notice.contains("limit of 74 bytes"), "{notice}");
         assert_eq!(usage.admit(quota, &mut project, &output), Verdict::Cut);
         let engine = line(LogStream::Engine, "what happened");
         assert_eq!(usage.admit(quota, &mut project, &engine), Verdict::Store);
@@ -158,13 +168,29 @@ mod tests {
             Some("2 lines (16 bytes) of output were not stored.")
         );
         assert_eq!(usage.end(), None);
-        assert_eq!((usage.stored, project), (21, 21));
+        let both = 2 * LogQuota::LINE_BYTES + 21;
+        assert_eq!((usage.stored, project), (both, both));
+    }
+
+    #[test]
+    fn empty_lines_use_up_the_quota() {
+        let quota = LogQuota {
+            step_bytes: 100 * LogQuota::LINE_BYTES,
+            ..LogQuota::NONE
+        };
+        let (mut usage, mut project) = (Usage::default(), 0);
+        let empty = line(LogStream::Stdout, "");
+        for _ in 0..100 {
+            assert_eq!(usage.admit(quota, &mut project, &empty), Verdict::Store);
+        }
+        let verdict = usage.admit(quota, &mut project, &empty);
+        assert!(matches!(verdict, Verdict::CutBegins(_)), "{verdict:?}");
     }
 
     #[test]
     fn the_steps_of_a_project_share_its_quota() {
         let quota = LogQuota {
-            project_bytes: 10,
+            project_bytes: LogQuota::LINE_BYTES + 10,
             ..LogQuota::NONE
         };
         let mut project = 0;

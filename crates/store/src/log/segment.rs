@@ -12,6 +12,8 @@ use std::io::{Read as _, Write as _};
 use api::{Event, EventBody, LogLine};
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 
+use super::quota::cost;
+
 /// Length of a full segment's JSON in bytes: the window of deflate. A longer one compresses no better.
 const TEXT_BYTES: usize = 32 * 1024;
 /// Maximum number of parts before they become a segment, so that readers meet few rows.
@@ -24,7 +26,7 @@ pub(super) const SPAN: u64 = 10_000;
 pub(crate) struct Segment {
     pub first: u64,
     pub last: u64,
-    /// Length of the lines' texts in bytes.
+    /// What the lines count in quotas, in bytes.
     pub bytes: u64,
     json: Vec<u8>,
 }
@@ -57,7 +59,7 @@ impl Segment {
             self.first = seq;
         }
         self.last = seq;
-        self.bytes += line.text.len() as u64;
+        self.bytes += cost(line);
         serde_json::to_writer(&mut self.json, &(seq, time, line)).expect("a line is JSON");
         self.json.push(b'\n');
     }
@@ -248,7 +250,7 @@ mod tests {
         let longest = rows.0.values().map(|(segment, _)| segment.json.len());
         assert!(longest.max() < Some(TEXT_BYTES + 17 * 1024));
         let bytes: u64 = rows.0.values().map(|(segment, _)| segment.bytes).sum();
-        assert_eq!(bytes, 100 * 16 * 1024);
+        assert_eq!(bytes, 100 * cost(&long));
     }
 
     #[test]

@@ -6,6 +6,7 @@ import json
 import sys
 
 import detach
+import locks  # for its effect on tasks
 from ansible.plugins.callback import CallbackBase
 
 DOCUMENTATION = """

@@ -197,6 +197,24 @@ fn waits_for_signals_take_no_slot() {
 }
 
 #[test]
+fn a_run_waits_for_all_its_servers_at_once() {
+    let mut ids: Vec<String> = (0..200).map(|nth| format!("s{nth}:ssh")).collect();
+    ids.extend((0..5).map(|nth| format!("net{nth}:create")));
+    let steps = ids.iter().map(|id| {
+        let kind = if id.ends_with("ssh") {
+            StepKind::WaitForSsh
+        } else {
+            StepKind::Create
+        };
+        step(id, kind, &[])
+    });
+    let walk = Simulation::started(&workflow(steps));
+    let (ssh, others): (Vec<_>, Vec<_>) = walk.starts.iter().partition(|&&step| step < 200);
+    let counts: (usize, usize) = (ssh.len(), others.len());
+    assert_eq!(counts, (200, 3), "all servers, and a step for each slot");
+}
+
+#[test]
 fn a_run_without_failures_succeeds() {
     let mut walk = Simulation::started(&software());
     assert_eq!(walk.run.state, RunState::Running);

@@ -25,10 +25,7 @@ use super::{
     step::{Attempt, StepResult},
     work::DriverInput,
 };
-use crate::{
-    resources::ResourceEntry,
-    sandbox::{Job, Servers},
-};
+use crate::resources::ResourceEntry;
 use configuration::{Configuration, environment, playbook_results};
 
 mod configuration;
@@ -279,16 +276,7 @@ impl Attempt {
         self.log
             .info(format!("running `{name}` on `{host}` for {action}"))
             .await;
-        let job = Job {
-            run: self.run_context.run.clone(),
-            step: self.step.id.clone(),
-            files,
-            argv,
-            servers: Servers {
-                routes: vec![route],
-                private_key,
-            },
-        };
+        let job = self.job(files, argv, route, private_key);
         let takes = |result: &str| configuration.takes(result);
         let mut output = self.in_sandbox(&job, &takes, detached).await?;
         if output.code != 0 {

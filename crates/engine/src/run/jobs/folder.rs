@@ -11,6 +11,7 @@ const END: &str = include_str!("end.sh");
 const FOLLOW: &str = include_str!("follow.sh");
 const LAUNCH: &str = include_str!("launch.sh");
 const LOCKS: &str = include_str!("locks.sh");
+const PACKAGES: &str = include_str!("packages.sh");
 
 /// Configuration of apt on a server, in addition to the server's own.
 pub const APT_CONFIG: &str = "/var/lib/stackloom/apt.conf";
@@ -19,7 +20,11 @@ pub const LOCK_SECONDS: u64 = 600;
 
 const ROOT: &str = "/var/lib/stackloom/jobs";
 /// Logs of package managers, of which a server has some.
-const PACKAGE_LOGS: &str = "/var/log/apt/term.log /var/log/dnf.rpm.log /var/log/yum.log";
+const PACKAGE_LOGS: [&str; 3] = [
+    "/var/log/apt/term.log",
+    "/var/log/dnf.rpm.log",
+    "/var/log/yum.log",
+];
 /// Number of bytes of a script's complaints that are shown.
 const COMPLAINTS_BYTES_MAX: usize = 1024;
 
@@ -113,11 +118,9 @@ impl JobFolder {
     }
 }
 
-/// Lines that package managers write from now on.
+/// Lines that package managers write from now on. A line of its input comes back behind what was written before.
 pub(super) async fn package_log(client: &Client) -> Result<Execution, SshError> {
-    let command =
-        format!("exec sudo -n tail --pid=$PPID -q -s 0.1 -n 0 -F {PACKAGE_LOGS} 2>/dev/null");
-    client.execute(&command).await
+    client.execute(&as_root(PACKAGES, &PACKAGE_LOGS)).await
 }
 
 /// Waits until nobody holds a package manager's lock. The output says who does.

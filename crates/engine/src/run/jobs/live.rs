@@ -1,16 +1,12 @@
 //! The live output of a step's tasks: a task of the engine that follows programs and package managers on the server, and says
 //! which task still runs.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use api::{LogLevel, LogPosition, LogStream};
 use tokio::{
     sync::{mpsc, oneshot},
-    task::{AbortHandle, JoinSet},
+    task::JoinSet,
     time::{Instant, sleep_until},
 };
 
@@ -18,11 +14,13 @@ use super::{
     JobFolder,
     folder::package_log,
     output::StreamLines,
-    reader::{Piece, read, watch},
+    packages::PackageLog,
+    reader::{Piece, read, read_packages, watch},
+    result::{ResultLine, unlogged},
 };
 use crate::{
     run::log::{LogSource, StepLog},
-    sandbox::{Lines, Meter, OutputLimits, Permit},
+    sandbox::{Meter, OutputLimits, Permit},
     ssh::{Client, Output, SshError},
 };
 
@@ -30,10 +28,10 @@ use crate::{
 const SILENCE: Duration = Duration::from_secs(10);
 /// Longest time between two of these lines.
 const SILENCE_LONGEST: Duration = Duration::from_secs(300);
-/// Time for the rest of a program's output after its task has ended.
+/// Time without live output after the end of a task until its result is logged for the rest.
 const REST: Duration = Duration::from_secs(10);
-/// Time for the rest of a package manager's log.
-const PACKAGE_REST: Duration = Duration::from_millis(300);
+/// The bytes of a program's output and errors if all are logged.
+const WHOLE: [u64; 2] = [u64::MAX; 2];
 /// Number of pieces of output that wait for the log.
 const PIECES: usize = 64;
 /// Maximum number of executions that wait for their task to begin.
@@ -68,7 +66,11 @@ pub struct Live {
 
 enum Order {
     Begin(String, LogSource, TaskKind),
-    End(Option<String>, oneshot::Sender<bool>),
+    End(
+        Option<String>,
+        Vec<ResultLine>,
+        oneshot::Sender<Vec<ResultLine>>,
+    ),
 }
 
 impl Live {
@@ -81,24 +83,7 @@ impl Live {
     ) -> Live {
         let (orders, received) = mpsc::channel(1);
         let (sender, pieces) = mpsc::channel(PIECES);
-        let driver = Driver {
-            log,
-            server,
-            stored,
-            meter: Meter::new(limits),
-            is_over: false,
-            tasks: HashMap::new(),
-            current: None,
-            followed: HashMap::new(),
-            complete: HashSet::new(),
-            unclaimed: Vec::new(),
-            waiting: None,
-            packages: None,
-            package_lines: Lines::default(),
-            packages_heard: false,
-            readers: JoinSet::new(),
-            sender,
-        };
+        let driver = Driver::new(log, server, stored, limits, sender);
         let mut tasks = JoinSet::new();
         tasks.spawn(openstack::under_same_permit(driver.drive(received, pieces)));
         Live {
@@ -116,33 +101,36 @@ impl Live {
             .await;
     }
 
-    /// A task has ended, or an item of its loop. Returns when the rest of its output is logged: true if all the output of its
-    /// program was, or the package manager's log.
-    pub async fn end(&self, program: Option<String>) -> bool {
+    /// A task has ended, or an item of its loop, with a result. Returns when the rest of the live output is logged: the output in
+    /// the result that was not part of it.
+    pub async fn end(&self, program: Option<String>, output: Vec<ResultLine>) -> Vec<ResultLine> {
         let (answer, answered) = oneshot::channel();
-        let _ = self.orders.send(Order::End(program, answer)).await;
-        answered.await.unwrap_or(false)
+        let _ = self.orders.send(Order::End(program, output, answer)).await;
+        answered.await.unwrap_or_default()
     }
 }
 
 struct Driver {
     log: StepLog,
-    server: Option<(Arc<Client>, JobFolder)>,
+    /// The connection, until it is lost.
+    client: Option<Arc<Client>>,
+    folder: Option<JobFolder>,
     stored: Positions,
     meter: Meter,
     /// True if the quota is used up.
     is_over: bool,
     tasks: HashMap<String, LogSource>,
     current: Option<Current>,
+    /// Number of tasks that have begun.
+    begun: u64,
     followed: HashMap<String, Followed>,
-    complete: HashSet<String>,
+    /// Executions that are not followed any more, with the bytes of their output and errors that are logged.
+    ended: HashMap<String, [u64; 2]>,
     /// Executions of tasks that have not begun: a repeated step finds those of its predecessor.
     unclaimed: Vec<String>,
     waiting: Option<Waiting>,
-    packages: Option<AbortHandle>,
-    package_lines: Lines,
-    /// True if the package manager has written into its log during the task.
-    packages_heard: bool,
+    /// The package managers' log, during a task of theirs.
+    packages: Option<PackageLog>,
     readers: JoinSet<()>,
     sender: mpsc::Sender<Piece>,
 }
@@ -163,16 +151,53 @@ struct Followed {
     err: StreamLines,
 }
 
-/// The end of a task, which waits for the rest of its output.
+impl Followed {
+    /// Bytes of the output and of the errors whose lines are logged.
+    fn positions(&self) -> [u64; 2] {
+        [self.out.position(), self.err.position()]
+    }
+}
+
+/// The end of a task, which waits for the rest of its live output.
 struct Waiting {
     program: Option<String>,
+    /// Output in its result.
+    output: Vec<ResultLine>,
     until: Instant,
-    answer: oneshot::Sender<bool>,
+    answer: oneshot::Sender<Vec<ResultLine>>,
 }
 
 impl Driver {
+    fn new(
+        log: StepLog,
+        server: Option<(Arc<Client>, JobFolder)>,
+        stored: Positions,
+        limits: OutputLimits,
+        sender: mpsc::Sender<Piece>,
+    ) -> Driver {
+        let (client, folder) = server.unzip();
+        Driver {
+            log,
+            client,
+            folder,
+            stored,
+            meter: Meter::new(limits),
+            is_over: false,
+            tasks: HashMap::new(),
+            current: None,
+            begun: 0,
+            followed: HashMap::new(),
+            ended: HashMap::new(),
+            unclaimed: Vec::new(),
+            waiting: None,
+            packages: None,
+            readers: JoinSet::new(),
+            sender,
+        }
+    }
+
     async fn drive(mut self, mut orders: mpsc::Receiver<Order>, mut pieces: mpsc::Receiver<Piece>) {
-        if let Some((client, folder)) = self.server.clone() {
+        if let (Some(client), Some(folder)) = (self.client.clone(), self.folder.clone()) {
             let sender = self.sender.clone();
             self.readers.spawn(openstack::under_same_permit(async move {
                 watch(&client, &folder, &sender).await
@@ -197,10 +222,8 @@ impl Driver {
     async fn order(&mut self, order: Order) {
         match order {
             Order::Begin(key, source, kind) => {
-                if let Some(packages) = self.packages.take() {
-                    packages.abort();
-                }
-                self.packages_heard = false;
+                self.begun += 1;
+                self.packages = None;
                 if kind == TaskKind::Package && !self.is_over {
                     self.follow_packages();
                 }
@@ -215,37 +238,60 @@ impl Driver {
                 self.tasks.insert(key.clone(), source);
                 claimed.into_iter().for_each(|name| self.follow(name));
             }
-            Order::End(program, answer) => {
-                let rest = match (&program, &self.packages) {
-                    (Some(name), _) if self.is_complete(name) => Duration::ZERO,
-                    (Some(_), _) if self.server.is_some() => REST,
-                    (None, Some(_)) => PACKAGE_REST,
-                    _ => Duration::ZERO,
-                };
+            Order::End(program, output, answer) => {
+                if program.is_none()
+                    && let Some(packages) = &mut self.packages
+                {
+                    packages.request();
+                }
                 self.waiting = Some(Waiting {
                     program,
-                    until: Instant::now() + rest,
+                    output,
+                    until: Instant::now() + REST,
                     answer,
                 });
-                if rest.is_zero() {
-                    self.answer();
-                }
+                self.answer_if_read();
             }
         }
     }
 
-    /// Answers the end of a task.
+    /// Answers the end of a task if no more live output is expected for it.
+    fn answer_if_read(&mut self) {
+        let Some(waiting) = &self.waiting else {
+            return;
+        };
+        let is_read = match (&waiting.program, &self.packages) {
+            _ if self.is_over || self.client.is_none() => true,
+            (Some(name), _) => self.ended.contains_key(name),
+            (None, Some(packages)) => packages.is_read(),
+            (None, None) => true,
+        };
+        if is_read {
+            self.answer();
+        }
+    }
+
+    /// Answers the end of a task. Its program is not followed any more: the result has what would still come.
     fn answer(&mut self) {
         if let Some(Waiting {
-            program, answer, ..
+            program,
+            output,
+            answer,
+            ..
         }) = self.waiting.take()
         {
-            let is_whole = match program {
-                Some(name) => self.is_complete(&name),
-                None => self.packages_heard,
+            let rest = if let Some(name) = program {
+                let logged = self.logged(&name);
+                self.followed.remove(&name);
+                self.ended.insert(name, logged);
+                unlogged(output, logged)
+            } else if let Some(packages) = &mut self.packages {
+                packages.unlogged(output)
+            } else {
+                output
             };
             // The execution may have been stopped meanwhile.
-            let _ = answer.send(is_whole);
+            let _ = answer.send(rest);
         }
         // A loop goes on with its next item.
         if let Some(current) = &mut self.current {
@@ -281,33 +327,50 @@ impl Driver {
     async fn piece(&mut self, piece: Piece) {
         match piece {
             Piece::Program(name) => self.follow(name),
-            Piece::Output(name, output) => self.output(&name, &output).await,
+            Piece::Output(name, output) => {
+                self.output(&name, &output).await;
+                self.wait_on(Some(&name));
+            }
             Piece::Complete(name, ended) => self.completed(name, ended).await,
-            Piece::Package(output) => self.package(&output).await,
+            Piece::Package(task, output) => {
+                self.package(task, output).await;
+                self.wait_on(None);
+            }
             Piece::Lost(error) => self.lost(&error).await,
         }
-        if let Some(waiting) = &self.waiting
-            && waiting
-                .program
-                .as_ref()
-                .is_some_and(|name| self.is_complete(name))
+        self.answer_if_read();
+    }
+
+    /// Gives the end of a task more time: its live output goes on.
+    fn wait_on(&mut self, program: Option<&str>) {
+        if let Some(waiting) = &mut self.waiting
+            && waiting.program.as_deref() == program
         {
-            self.answer();
+            waiting.until = Instant::now() + REST;
         }
     }
 
-    /// True if all of an execution's output is logged, or cut.
-    fn is_complete(&self, name: &str) -> bool {
-        self.is_over || self.complete.contains(name)
+    /// Bytes of an execution's output and errors that are logged, or cut.
+    fn logged(&self, name: &str) -> [u64; 2] {
+        if self.is_over {
+            return WHOLE;
+        }
+        let followed = || self.followed.get(name).map(Followed::positions);
+        let stored = || {
+            let job = self.folder.as_ref()?.job(name);
+            self.stored.get(&job).map(|stored| stored.bytes)
+        };
+        let ended = self.ended.get(name).copied();
+        ended.or_else(followed).or_else(stored).unwrap_or_default()
     }
 
     /// Follows an execution that has begun. One of which the predecessor of a repeated step has stored lines goes on at once; its
     /// task may be minutes away.
     fn follow(&mut self, name: String) {
-        let Some((client, folder)) = self.server.clone() else {
+        let (Some(client), Some(folder)) = (self.client.clone(), self.folder.clone()) else {
             return;
         };
-        if self.is_over || self.followed.contains_key(&name) {
+        if self.is_over || self.followed.contains_key(&name) || self.ended.contains_key(&name) {
             return;
         }
         let task = name
@@ -331,12 +394,7 @@ impl Driver {
         let sender = self.sender.clone();
         self.readers.spawn(openstack::under_same_permit(async move {
             let ended = match folder.follow(&client, &name, from).await {
-                Ok(execution) => {
-                    read(execution, &sender, |output| {
-                        Piece::Output(name.clone(), output)
-                    })
-                    .await
-                }
+                Ok(execution) => read(execution, &name, &sender).await,
                 Err(error) => Err(error),
             };
             let _ = sender.send(Piece::Complete(name, ended)).await;
@@ -344,20 +402,22 @@ impl Driver {
     }
 
     fn follow_packages(&mut self) {
-        let Some((client, _)) = self.server.clone() else {
+        let Some(client) = self.client.clone() else {
             return;
         };
-        let sender = self.sender.clone();
-        self.packages = Some(self.readers.spawn(openstack::under_same_permit(async move {
+        let (sender, task) = (self.sender.clone(), self.begun);
+        let (request, requests) = mpsc::channel(1);
+        let reader = self.readers.spawn(openstack::under_same_permit(async move {
             if let Ok(execution) = package_log(&client).await {
-                // Its end is the task's, or the connection's, which the other reader tells.
-                let _ = read(execution, &sender, Piece::Package).await;
+                read_packages(execution, task, requests, &sender).await;
             }
-        })));
+            let _ = sender.send(Piece::Package(task, None)).await;
+        }));
+        self.packages = Some(PackageLog::new(task, reader, request));
     }
 
     async fn output(&mut self, name: &str, output: &Output) {
-        if self.is_cut(output).await {
+        if !self.followed.contains_key(name) || self.is_cut(output).await {
             return;
         }
         let Some(followed) = self.followed.get_mut(name) else {
@@ -394,36 +454,44 @@ impl Driver {
                     self.say(&name, stream, rest.into_iter().collect(), position)
                         .await;
                 }
-                self.complete.insert(name);
+                self.followed.remove(&name);
+                self.ended.insert(name, WHOLE);
             }
             Err(error) => self.lost(&error).await,
         }
     }
 
-    async fn package(&mut self, output: &Output) {
-        if self.is_cut(output).await {
+    async fn package(&mut self, task: u64, output: Option<Output>) {
+        if let Some(output) = &output
+            && self.is_cut(output).await
+        {
             return;
         }
-        let (Some(current), Output::Out(bytes)) = (&mut self.current, output) else {
+        let packages = self.packages.as_mut().filter(|one| one.is_of(task));
+        let (Some(packages), Some(current)) = (packages, &mut self.current) else {
             return;
         };
+        let lines = match output {
+            Some(Output::Out(bytes)) => packages.take(&bytes),
+            Some(Output::Err(_)) => Vec::new(),
+            None => packages.end().into_iter().collect(),
+        };
+        if lines.is_empty() {
+            return;
+        }
         current.silence = SILENCE;
         current.say_at = Instant::now() + SILENCE;
-        let lines = self.package_lines.take(bytes);
-        let lines = lines.iter().filter(|line| !line.trim().is_empty());
         let source = LogSource {
             stream: LogStream::Stdout,
             ..current.source.clone()
         };
-        self.packages_heard = true;
-        self.log
-            .say(source, lines.map(|line| (LogLevel::Info, line)))
-            .await;
+        let lines = lines.into_iter().map(|line| (LogLevel::Info, line));
+        self.log.say(source, lines).await;
     }
 
     /// Logs whole lines of an execution, and the position after them.
     async fn say(&mut self, name: &str, stream: LogStream, lines: Vec<String>, position: u64) {
-        let (Some(followed), Some((_, folder))) = (self.followed.get(name), &self.server) else {
+        let (Some(followed), Some(folder)) = (self.followed.get(name), &self.folder) else {
             return;
         };
         if lines.is_empty() {
@@ -466,13 +534,16 @@ impl Driver {
 
     /// The connection is lost: from now on output comes with the results of tasks.
     async fn lost(&mut self, error: &SshError) {
-        if self.server.take().is_none() || self.is_over {
+        if self.client.take().is_none() || self.is_over {
             return;
+        }
+        for (name, followed) in self.followed.drain() {
+            self.ended.insert(name, followed.positions());
         }
         let text = format!("live output broke off ({error}); output comes at the end of each task");
         self.log.warn(text).await;
-        if self.waiting.is_some() {
-            self.answer();
-        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,19 +25,31 @@
 //! each execution's folder belongs to the user of its task. Their names come from the engine's key, so no other user can make one
 //! first. Output of `no_log` tasks is in the same files, hidden from the engine by name.
 //!
-//! Package managers write logs of their own, which are followed during package tasks.
+//! # Each line once
+//!
+//! A task's result repeats the output of its program. It is logged only from where the live output ends: nothing of it if that is
+//! complete, the rest if the connection broke off or brought nothing for a while. What would come after that is dropped.
+//!
+//! Package managers write logs of their own, which are followed during package tasks. Neither the log nor the result has all lines
+//! of the other, so they are compared line by line.
 //!
 //! # Locks
 //!
 //! cloud-init, unattended upgrades and a package manager that an ended sandbox left hold locks. They are waited for before a role
-//! begins, and the log says for whom. Those that come later are waited for by the package manager itself: Ansible's modules by
-//! `lock_timeout`, and apt by a setting, because `lock_timeout` does not cover the `apt-get install` that Ansible calls. The
-//! setting arrives by the environment, so scripts that call apt have it as well.
+//! begins, and the log says for whom. A command waits for a minute only: it may be what ends the program that holds the lock.
+//!
+//! Those that come later are waited for by the package manager itself: Ansible's modules by `lock_timeout`, and apt by a setting,
+//! because `lock_timeout` does not cover the `apt-get install` that Ansible calls. The setting arrives by the environment, so
+//! scripts that call apt have it as well. Both are set for all tasks in the sandbox (`locks.py`), because playbooks of users have
+//! plays of their own.
 
 mod folder;
 mod live;
 mod output;
+mod packages;
 mod reader;
+mod result;
 
 pub use folder::{APT_CONFIG, Begun, JobFolder, LOCK_SECONDS, locks};
 pub use live::{Live, Positions, Stored, TaskKind};
+pub use result::ResultLine;

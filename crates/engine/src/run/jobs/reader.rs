@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 
-use super::JobFolder;
+use super::{JobFolder, packages::MARK};
 use crate::{
     sandbox::Lines,
     ssh::{Client, Execution, Output, SshError},
@@ -16,8 +16,8 @@ pub enum Piece {
     Output(String, Output),
     /// An execution's output is complete, or broke off.
     Complete(String, Result<(), SshError>),
-    /// Output of a package manager.
-    Package(Output),
+    /// Output of the package managers during a task, by its number. `None` if there will be no more.
+    Package(u64, Option<Output>),
     /// No more executions are announced.
     Lost(SshError),
 }
@@ -55,13 +55,39 @@ fn is_name(name: &str) -> bool {
 /// Passes on an execution's output until it ends.
 pub async fn read(
     mut execution: Execution,
+    name: &str,
     sender: &mpsc::Sender<Piece>,
-    piece: impl Fn(Output) -> Piece,
 ) -> Result<(), SshError> {
     while let Some(output) = execution.output().await? {
-        if sender.send(piece(output)).await.is_err() {
+        let piece = Piece::Output(name.to_owned(), output);
+        if sender.send(piece).await.is_err() {
             return Ok(());
         }
     }
     execution.code().await.map(drop)
+}
+
+/// Passes on the output of package managers during a task, with a [`MARK`] for each request.
+pub async fn read_packages(
+    mut execution: Execution,
+    task: u64,
+    mut requests: mpsc::Receiver<()>,
+    sender: &mpsc::Sender<Piece>,
+) {
+    let mark = format!("{MARK}\n");
+    loop {
+        tokio::select! {
+            output = execution.output() => {
+                let Ok(Some(output)) = output else { return };
+                if sender.send(Piece::Package(task, Some(output))).await.is_err() {
+                    return;
+                }
+            }
+            Some(()) = requests.recv() => {
+                if execution.send(&mark).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
 }
