@@ -164,7 +164,7 @@ async fn half_sent_requests_are_closed() {
         .flat_map(|begin| (0..50).map(|_| half_a_request(&stack, begin)))
         .collect();
     let body = format!(
-        "POST /api/v1/designs HTTP/1.1\r\nhost: x\r\ncookie: {}\r\ncontent-type: application/json\r\ncontent-length: 100\r\nconnection: close\r\n\r\n{{",
+        "POST /api/v1/designs HTTP/1.1\r\nhost: localhost\r\ncookie: {}\r\ncontent-type: application/json\r\ncontent-length: 100\r\nconnection: close\r\n\r\n{{",
         browser.cookie.as_deref().unwrap()
     );
     let body = half_a_request(&stack, &body);

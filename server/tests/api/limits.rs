@@ -67,7 +67,7 @@ async fn a_login_is_small_and_an_upload_has_its_slot_before_it_is_read() {
     let address = stack.base.strip_prefix("http://").unwrap();
     let cookie = demo.cookie.as_deref().unwrap();
     let head = format!(
-        "POST /api/v1/catalog HTTP/1.1\r\nhost: x\r\ncookie: {cookie}\r\ncontent-type: application/gzip\r\ncontent-length: 1000\r\n\r\n"
+        "POST /api/v1/catalog HTTP/1.1\r\nhost: localhost\r\ncookie: {cookie}\r\ncontent-type: application/gzip\r\ncontent-length: 1000\r\n\r\n"
     );
     // A slow upload whose request arrives while another has the slot is refused itself: each attempt starts one more.
     let mut slow = Vec::new();
