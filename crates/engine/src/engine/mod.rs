@@ -33,6 +33,7 @@ mod terminals;
 mod unattended;
 mod update;
 mod versions;
+mod workload;
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -52,6 +53,7 @@ pub use search::LogSearch;
 pub use signal::{PermittedScaling, PolicySignal, SignalReceiver};
 pub use unattended::{DueCheck, PermittedCheck};
 pub use update::{Hidden, Preview};
+pub use workload::Workload;
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
