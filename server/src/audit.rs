@@ -5,6 +5,11 @@
 //! are all requests of known callers that may change something, and the logins that the cloud decided about. Requests
 //! of strangers are in the log only: anybody can send any number of them.
 //!
+//! A failed login has no project: the cloud does not tell whether the named one exists. It is stored with the name as it
+//! was given, and the members of the project with this name read it. Neither the answer to the login nor its time
+//! depends on whether there is such a project. Failed logins count apart from the events of projects, so that a flood of
+//! them pushes out no event of a project.
+//!
 //! A connection that lasts, such as a terminal, has events of its own: its route records them with a [`Recorder`].
 //!
 //! An event is stored before the answer is sent. If that fails, the answer is sent all the same, and the log has both.
@@ -25,6 +30,8 @@ use axum::{
     response::Response,
 };
 use engine::Tenant;
+use openstack::{Domain, Identifier, Project, Scope};
+use serde_json::json;
 use store::{NewAuditEvent, now_text};
 use tower_http::request_id::RequestId;
 
@@ -53,6 +60,8 @@ struct Known {
     user: String,
     cloud: String,
     project_id: Option<String>,
+    /// The project of a login that is not decided, as [`named_project`] writes it.
+    named_project: Option<String>,
 }
 
 impl Who {
@@ -63,15 +72,17 @@ impl Who {
             user: user.to_owned(),
             cloud,
             project_id: Some(project_id),
+            named_project: None,
         });
     }
 
-    /// Notes the user of a login that is about to be decided.
-    pub fn claims_to_be(&self, cloud: &str, user: &str) {
+    /// Notes the user of a login that is about to be decided, and the project that it names.
+    pub fn claims_to_be(&self, cloud: &str, user: &str, scope: Option<&Scope>) {
         self.note(Known {
             user: user.to_owned(),
             cloud: cloud.to_owned(),
             project_id: None,
+            named_project: scope.and_then(named_project),
         });
     }
 
@@ -172,6 +183,7 @@ impl Recorder {
             user: user.to_owned(),
             cloud,
             project_id: Some(project_id),
+            named_project: None,
         };
         let event = Recorded {
             action: action.to_owned(),
@@ -209,12 +221,39 @@ impl Recorder {
         let new = NewAuditEvent {
             cloud: known.cloud,
             project_id: known.project_id,
+            named_project: known.named_project,
             event,
         };
         if let Err(error) = self.services.store.audit_insert(&new).await {
             tracing::error!("an audit event could not be stored: {error}");
         }
     }
+}
+
+/// The project that a login names, in one text. Lists, because names may contain any character.
+fn named_project(scope: &Scope) -> Option<String> {
+    let Scope::Project(project) = scope else {
+        return None;
+    };
+    let parts = match project {
+        Identifier::Id(id) => json!(["id", cut(id)]),
+        Identifier::Name { name, domain } => match domain {
+            Domain::Id(domain) => json!(["domain id", cut(domain), cut(name)]),
+            Domain::Name(domain) => json!(["domain", cut(domain), cut(name)]),
+        },
+    };
+    Some(parts.to_string())
+}
+
+/// All texts of [`named_project`] for a project.
+pub fn names_of(project: &Project) -> [String; 3] {
+    let Project { id, name, domain } = project;
+    [
+        json!(["id", cut(id)]),
+        json!(["domain id", cut(&domain.id), cut(name)]),
+        json!(["domain", cut(&domain.name), cut(name)]),
+    ]
+    .map(|parts| parts.to_string())
 }
 
 /// The beginning of a text.

@@ -34,7 +34,7 @@ use tower_sessions::{SessionManagerLayer, cookie::SameSite};
 
 use crate::{
     attempts::Attempts, audit::EVENTS_MAX, auth, config::Config, designs::Designs, doors::Doors,
-    facts::Facts, headers, metrics, pages, problem::Error, rates::Rates, routes, serve,
+    facts::Facts, headers, metrics, origin, pages, problem::Error, rates::Rates, routes, serve,
     services::Services, session_store::SealedStore, token_logins::TokenLogins, unattended,
 };
 
@@ -268,6 +268,10 @@ fn router(services: Services) -> Router {
         .merge(routes::api(&services))
         .merge(pages::routes(&services))
         .layer(sessions)
+        .layer(middleware::from_fn_with_state(
+            services.config.clone(),
+            origin::own_host,
+        ))
         .merge(routes::public())
         .merge(pages::files(&services.config))
         .layer(around)

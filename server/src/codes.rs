@@ -40,6 +40,7 @@ codes! {
     CLOUD_ERROR = "cloud-error", BAD_GATEWAY, "The cloud refused";
     READER_CANNOT_CHANGE = "reader-cannot-change", FORBIDDEN, "Readers cannot change anything";
     CROSS_ORIGIN = "cross-origin", FORBIDDEN, "Request from another site";
+    UNKNOWN_HOST = "unknown-host", MISDIRECTED_REQUEST, "Not this server's name";
     NOT_FOUND = "not-found", NOT_FOUND, "Not found";
     METHOD_NOT_ALLOWED = "method-not-allowed", METHOD_NOT_ALLOWED, "Method not allowed";
     INVALID_REQUEST = "invalid-request", UNPROCESSABLE_ENTITY, "Invalid request";

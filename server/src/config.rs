@@ -282,11 +282,19 @@ pub enum LogFormat {
 }
 
 impl Config {
-    /// Refuses settings that would send passwords and sessions over a network in clear text.
+    /// Refuses a public URL that is none, and settings that would send passwords and sessions over a network in clear
+    /// text.
     ///
     /// # Errors
-    /// If the server would listen on a network without TLS in front.
+    /// If the public URL has no scheme or host, or the server would listen on a network without TLS in front.
     pub fn check(&self) -> anyhow::Result<()> {
+        if let Some(url) = &self.public_url {
+            let is_http = url.starts_with("https://") || url.starts_with("http://");
+            anyhow::ensure!(
+                is_http && self.public_host().is_some(),
+                "STACKLOOM_PUBLIC_URL is `{url}`, which is not an address such as https://stackloom.example.org"
+            );
+        }
         if self.addr.ip().is_loopback() || self.is_https() || self.plain_http {
             return Ok(());
         }
@@ -323,15 +331,28 @@ impl Config {
     /// The URL at which the cloud's servers reach this server. `None` if they cannot.
     pub fn signal_url(&self) -> Option<&str> {
         self.signal_url.as_deref().or_else(|| {
-            let public = self.public_url.as_deref()?;
-            let url: Uri = public.parse().ok()?;
-            let host = url.host()?.trim_matches(['[', ']']);
-            let is_here = host == "localhost"
-                || host
-                    .parse()
-                    .is_ok_and(|address: IpAddr| address.is_loopback());
-            (!is_here).then_some(public)
+            let is_here = is_loopback(&self.public_host()?);
+            self.public_url.as_deref().filter(|_| !is_here)
         })
+    }
+
+    /// True if requests may be addressed to this host name: the public URL's, or one of this machine if the server
+    /// listens on loopback. A server on a network without a public URL does not know its names, and takes all.
+    pub fn has_name(&self, host: &str) -> bool {
+        let is_public = self
+            .public_host()
+            .is_some_and(|public| public.eq_ignore_ascii_case(host));
+        if self.addr.ip().is_loopback() {
+            is_public || is_loopback(host)
+        } else {
+            is_public || self.public_url.is_none()
+        }
+    }
+
+    /// The host name in the public URL.
+    fn public_host(&self) -> Option<String> {
+        let url: Uri = self.public_url.as_deref()?.parse().ok()?;
+        url.host().map(str::to_owned)
     }
 
     /// The configured public origin: scheme, host and port.
@@ -340,6 +361,15 @@ impl Config {
             .as_deref()
             .map(|url| url.trim_end_matches('/'))
     }
+}
+
+/// True for names of this machine that no other machine can have: `localhost`, and addresses of the loopback interface.
+fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    let is_address = host
+        .parse()
+        .is_ok_and(|address: IpAddr| address.is_loopback());
+    host.eq_ignore_ascii_case("localhost") || is_address
 }
 
 /// A time in seconds, as in the settings: `120`, `0.5`.
@@ -405,6 +435,42 @@ mod tests {
             "http://[::1]:80",
         ] {
             check(&["--public-url", here], None);
+        }
+    }
+
+    #[test]
+    fn requests_are_addressed_to_names_of_the_server() {
+        let check = |settings: &[&str], host: &str, expected: bool| {
+            let config = Config::parse_from([&["stackloom"], settings].concat());
+            assert_eq!(config.has_name(host), expected, "{host}, {settings:?}");
+        };
+        let public = "--public-url=https://stackloom.example.org:8443/";
+        let network = "--addr=0.0.0.0:8080";
+        for here in ["localhost", "LOCALHOST", "127.0.0.1", "127.0.0.2", "[::1]"] {
+            check(&[], here, true);
+            check(&[public], here, true);
+            check(&[public, network], here, false);
+        }
+        for foreign in ["evil.example", "localhost.evil.example", "192.0.2.1"] {
+            check(&[], foreign, false);
+            check(&[public], foreign, false);
+            check(&[public, network], foreign, false);
+            check(&[network], foreign, true);
+        }
+        check(&[public], "Stackloom.example.org", true);
+        check(&[public, network], "stackloom.example.org", true);
+    }
+
+    #[test]
+    fn a_public_url_has_a_scheme_and_a_host() {
+        for wrong in [
+            "stackloom.example.org",
+            "https://",
+            "ftp://stackloom.example.org",
+        ] {
+            let config = Config::parse_from(["stackloom", "--public-url", wrong]);
+            let error = config.check().unwrap_err().to_string();
+            assert!(error.contains("STACKLOOM_PUBLIC_URL"), "{error}");
         }
     }
 

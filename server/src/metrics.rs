@@ -1,5 +1,7 @@
 //! Metrics in the format of Prometheus.
 //!
+//! Some are of this server, others of the database, which servers share: the same on all of them.
+//!
 //! Written by hand, because a few counters do not need a registry, a recorder and a macro. Labels are route patterns
 //! and never paths, so their number is bounded and they contain no ids or names.
 
@@ -16,10 +18,11 @@ use axum::{
     middleware::Next,
     response::Response,
 };
+use engine::Workload;
 use store::Operator;
 use time::OffsetDateTime;
 
-/// Counters since the start, and gauges from the database.
+/// Counters of requests since the start, and the way to the database's counts.
 #[derive(Clone)]
 pub struct Metrics {
     requests: Arc<Mutex<BTreeMap<Labels, Requests>>>,
@@ -67,23 +70,59 @@ impl Metrics {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn render(&self) -> store::Result<String> {
+    pub async fn render(&self, workload: Workload) -> store::Result<String> {
         let now = OffsetDateTime::now_utc().unix_timestamp();
         let sessions = self.operator.session_count(now).await?;
         let runs = self.operator.run_count_by_state().await?;
+        let log_bytes = self.operator.log_bytes().await?;
+        let runs = runs
+            .into_iter()
+            .map(|(state, count)| (Some(("state", store::to_text(&state))), count));
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let sandboxes = [
+            ("running", workload.sandboxes),
+            ("waiting", workload.waiting_sandboxes),
+        ];
+        let sandboxes =
+            sandboxes.map(|(state, count)| (Some(("state", state.to_owned())), number(count)));
         Ok(self.render_with(&[
-            Gauge {
-                name: "stackloom_sessions",
-                help: "Users who are logged in.",
-                values: vec![(None, sessions)],
-            },
-            Gauge {
-                name: "stackloom_runs",
-                help: "Runs by state, since the database was created.",
-                values: runs
-                    .into_iter()
-                    .map(|(state, count)| (Some(("state", store::to_text(&state))), count))
-                    .collect(),
+            Metric::gauge(
+                "stackloom_sessions",
+                "Users who are logged in.",
+                vec![(None, sessions)],
+            ),
+            Metric::gauge(
+                "stackloom_runs",
+                "Runs by state, since the database was created.",
+                runs.collect(),
+            ),
+            Metric::gauge(
+                "stackloom_log_bytes",
+                "Text of all stored log lines.",
+                vec![(None, log_bytes)],
+            ),
+            Metric::gauge(
+                "stackloom_held_runs",
+                "Runs that this server works on.",
+                vec![(None, number(workload.runs))],
+            ),
+            Metric::gauge(
+                "stackloom_sandboxes",
+                "Sandboxes of this server that run, and that wait for a slot.",
+                sandboxes.into(),
+            ),
+            Metric::gauge(
+                "stackloom_lease_seconds",
+                "Rest of this server's lease. 0 if it is lost.",
+                vec![(None, workload.lease.as_secs().cast_signed())],
+            ),
+            Metric {
+                kind: "counter",
+                ..Metric::gauge(
+                    "stackloom_leases_lost_total",
+                    "Leases that this server has lost.",
+                    vec![(None, workload.lost_leases.cast_signed())],
+                )
             },
         ]))
     }
@@ -103,7 +142,7 @@ impl Metrics {
         entry.seconds += seconds;
     }
 
-    fn render_with(&self, gauges: &[Gauge]) -> String {
+    fn render_with(&self, metrics: &[Metric]) -> String {
         let requests = self
             .requests
             .lock()
@@ -142,15 +181,15 @@ impl Metrics {
                 ),
             );
         }
-        for gauge in gauges {
-            header(&mut text, gauge.name, "gauge", gauge.help);
-            for (label, value) in &gauge.values {
+        for metric in metrics {
+            header(&mut text, metric.name, metric.kind, metric.help);
+            for (label, value) in &metric.values {
                 match label {
                     Some((key, label)) => line(
                         &mut text,
-                        &format!("{}{{{key}=\"{label}\"}} {value}", gauge.name),
+                        &format!("{}{{{key}=\"{label}\"}} {value}", metric.name),
                     ),
-                    None => line(&mut text, &format!("{} {value}", gauge.name)),
+                    None => line(&mut text, &format!("{} {value}", metric.name)),
                 }
             }
         }
@@ -158,14 +197,29 @@ impl Metrics {
     }
 }
 
-/// A gauge.
-struct Gauge {
+/// Values of a metric: pairs of an optional label and the value.
+type Values = Vec<(Option<(&'static str, String)>, i64)>;
+
+/// A metric that is read when it is asked for.
+struct Metric {
     /// Name of the metric.
     name: &'static str,
+    /// Prometheus' type.
+    kind: &'static str,
     /// Description, one sentence.
     help: &'static str,
-    /// Pairs of an optional label and the value.
-    values: Vec<(Option<(&'static str, String)>, i64)>,
+    values: Values,
+}
+
+impl Metric {
+    fn gauge(name: &'static str, help: &'static str, values: Values) -> Metric {
+        Metric {
+            name,
+            kind: "gauge",
+            help,
+            values,
+        }
+    }
 }
 
 fn header(text: &mut String, name: &str, kind: &str, help: &str) {
@@ -179,6 +233,8 @@ fn line(text: &mut String, line: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[tokio::test]
@@ -208,16 +264,36 @@ mod tests {
             StatusCode::OK,
             0.25,
         );
-        let gauge = Gauge {
-            name: "stackloom_runs",
-            help: "Runs.",
-            values: vec![(Some(("state", "running".into())), 2)],
-        };
-        let text = metrics.render_with(&[gauge]);
+        let values = vec![(Some(("state", "running".into())), 2)];
+        let text = metrics.render_with(&[Metric::gauge("stackloom_runs", "Runs.", values)]);
         assert!(text.contains(r#"stackloom_http_requests_total{method="GET",route="/api/v1/runs/{id}",status="200"} 2"#));
         assert!(text.contains(r#"status="200"} 0.500000"#));
         assert!(
             text.contains("# TYPE stackloom_runs gauge\nstackloom_runs{state=\"running\"} 2\n")
         );
+    }
+
+    #[tokio::test]
+    async fn the_work_of_this_server_is_among_them() {
+        let metrics = Metrics::new(store::testing::memory().await);
+        let workload = Workload {
+            runs: 3,
+            sandboxes: 2,
+            waiting_sandboxes: 5,
+            lease: Duration::from_millis(74_900),
+            lost_leases: 1,
+        };
+        let text = metrics.render(workload).await.unwrap();
+        for line in [
+            "stackloom_held_runs 3",
+            "stackloom_sandboxes{state=\"running\"} 2",
+            "stackloom_sandboxes{state=\"waiting\"} 5",
+            "stackloom_lease_seconds 74",
+            "# TYPE stackloom_leases_lost_total counter",
+            "stackloom_leases_lost_total 1",
+            "stackloom_log_bytes 0",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line}: {text}");
+        }
     }
 }

@@ -40,6 +40,7 @@ pub struct Lease {
     length: Duration,
     request_timeout: Duration,
     tenure: Mutex<Arc<Tenure>>,
+    losses: AtomicU64,
 }
 
 /// The time from a join until the lease is lost or given up.
@@ -83,6 +84,7 @@ impl Lease {
             length,
             request_timeout,
             tenure: Mutex::new(Arc::new(Tenure::ended())),
+            losses: AtomicU64::new(0),
         }
     }
 
@@ -108,6 +110,17 @@ impl Lease {
             ended: CancellationToken::new(),
         };
         *self.lock() = Arc::new(tenure);
+    }
+
+    /// Ends the tenure, because the lease is lost.
+    pub fn lose(&self) {
+        self.tenure().end();
+        self.losses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Number of losses since the start.
+    pub fn losses(&self) -> u64 {
+        self.losses.load(Ordering::Relaxed)
     }
 
     /// The present tenure, or the last one.

@@ -17,6 +17,8 @@ pub struct NewAuditEvent {
     pub cloud: String,
     /// The project. `None` for a failed login.
     pub project_id: Option<String>,
+    /// The project that a failed login named, in a form of the caller's choice.
+    pub named_project: Option<String>,
     /// Fields that the API shows.
     pub event: AuditEvent,
 }
@@ -29,13 +31,14 @@ impl Store {
     pub async fn audit_insert(&self, new: &NewAuditEvent) -> Result<()> {
         let event = &new.event;
         sqlx::query(
-            "INSERT INTO audit_events (id, time, cloud, project_id, actor, address, action, target, status, code, request_id) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            "INSERT INTO audit_events (id, time, cloud, project_id, named_project, actor, address, action, target, status, code, request_id) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         )
         .bind(&event.id)
         .bind(&event.time)
         .bind(&new.cloud)
         .bind(&new.project_id)
+        .bind(&new.named_project)
         .bind(&event.user)
         .bind(&event.address)
         .bind(&event.action)
@@ -49,17 +52,26 @@ impl Store {
         .map_err(Error::at("storing an audit event"))
     }
 
-    /// A page of the project's events, newest first.
+    /// A page of the project's events, newest first, with the failed logins that named it in one of these ways.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn audit_list(&self, tenant: &Tenant, page: Page) -> Result<Vec<AuditEvent>> {
+    pub async fn audit_list(
+        &self,
+        tenant: &Tenant,
+        [first, second, third]: &[String; 3],
+        page: Page,
+    ) -> Result<Vec<AuditEvent>> {
         let rows = sqlx::query(
             "SELECT id, time, actor, address, action, target, status, code, request_id FROM audit_events \
-             WHERE cloud = $1 AND project_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4",
+             WHERE cloud = $1 AND (project_id = $2 OR (project_id IS NULL AND named_project IN ($3, $4, $5))) \
+             ORDER BY id DESC LIMIT $6 OFFSET $7",
         )
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
+        .bind(first)
+        .bind(second)
+        .bind(third)
         .bind(i64::from(page.limit))
         .bind(i64::from(page.offset))
         .fetch_all(&self.pool)
@@ -91,6 +103,7 @@ mod tests {
         NewAuditEvent {
             cloud: of.cloud.clone(),
             project_id: Some(of.project_id.clone()),
+            named_project: None,
             event: AuditEvent {
                 id: format!("{}-{number}", of.project_id),
                 time: format!("2026-01-0{number}T00:00:00Z"),
@@ -105,6 +118,36 @@ mod tests {
         }
     }
 
+    /// Names that failed logins use for a project in these tests.
+    fn names(of: &Tenant) -> [String; 3] {
+        ["id", "name", "other name"].map(|kind| format!("{kind} of {}", of.project_id))
+    }
+
+    #[tokio::test]
+    async fn a_project_sees_the_failed_logins_that_named_it() {
+        for database in Database::each().await {
+            let store = &database.store;
+            let mut failed = Vec::new();
+            for (number, name) in (1..).zip(names(&tenant())) {
+                let mut new = event(number, &tenant());
+                (new.project_id, new.named_project) = (None, Some(name));
+                store.audit_insert(&new).await.unwrap();
+                failed.insert(0, new.event);
+            }
+            let mut unnamed = event(4, &tenant());
+            unnamed.project_id = None;
+            store.audit_insert(&unnamed).await.unwrap();
+            let mine = names(&tenant());
+            let listed = store.audit_list(&tenant(), &mine, Page::ALL).await;
+            assert_eq!(listed.unwrap(), failed);
+            for stranger in strangers() {
+                let own = ["x", "y", "z"].map(str::to_owned);
+                let seen = store.audit_list(&stranger, &own, Page::ALL).await;
+                assert_eq!(seen.unwrap(), []);
+            }
+        }
+    }
+
     #[tokio::test]
     async fn a_project_sees_its_events_which_age_and_number_limit() {
         for database in Database::each().await {
@@ -113,16 +156,25 @@ mod tests {
                 let event = event(number, &tenant());
                 store.audit_insert(&event).await.unwrap();
             }
-            let listed = store.audit_list(&tenant(), Page::ALL).await.unwrap();
+            let listed = store
+                .audit_list(&tenant(), &names(&tenant()), Page::ALL)
+                .await
+                .unwrap();
             assert_eq!(listed[0], event(5, &tenant()).event, "the newest");
             let part = Page {
                 limit: 2,
                 offset: 1,
             };
-            let part = store.audit_list(&tenant(), part).await.unwrap();
+            let part = store
+                .audit_list(&tenant(), &names(&tenant()), part)
+                .await
+                .unwrap();
             assert_eq!(part, listed[1..3]);
             for stranger in strangers() {
-                let seen = store.audit_list(&stranger, Page::ALL).await.unwrap();
+                let seen = store
+                    .audit_list(&stranger, &names(&stranger), Page::ALL)
+                    .await
+                    .unwrap();
                 assert_eq!(seen, []);
             }
             let other = strangers().into_iter().next().unwrap();
@@ -131,9 +183,15 @@ mod tests {
             let before = "2026-01-02T00:00:00Z";
             assert_eq!(operator.audit_sweep(before, 100).await.unwrap(), 1);
             assert_eq!(operator.audit_sweep(before, 2).await.unwrap(), 2);
-            let left = store.audit_list(&tenant(), Page::ALL).await.unwrap();
+            let left = store
+                .audit_list(&tenant(), &names(&tenant()), Page::ALL)
+                .await
+                .unwrap();
             assert_eq!(left, listed[..2]);
-            let left = store.audit_list(&other, Page::ALL).await.unwrap();
+            let left = store
+                .audit_list(&other, &names(&other), Page::ALL)
+                .await
+                .unwrap();
             assert_eq!(left.len(), 1, "each project has its own number");
         }
     }

@@ -280,6 +280,17 @@ impl Operator {
             .map_err(Error::at("counting sessions"))
     }
 
+    /// Bytes of the texts of all stored log lines.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn log_bytes(&self) -> Result<i64> {
+        sqlx::query_scalar("SELECT CAST(COALESCE(SUM(log_bytes), 0) AS BIGINT) FROM journals")
+            .fetch_one(&self.store.pool)
+            .await
+            .map_err(Error::at("counting log lines"))
+    }
+
     /// Number of runs in each state, since the database was created.
     ///
     /// # Errors

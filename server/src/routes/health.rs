@@ -66,6 +66,6 @@ pub async fn metrics(
     }
     Ok((
         [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
-        services.metrics.render().await?,
+        services.metrics.render(services.engine.workload()).await?,
     ))
 }

@@ -52,7 +52,7 @@ pub async fn login(
         services.attempts.withdraw(place);
         attempt.inspect(|attempt| services.attempts.undecided(*attempt));
     })?;
-    who.claims_to_be(&cloud.name, user_name(&request));
+    who.claims_to_be(&cloud.name, user_name(&request), scope.as_ref());
     let opened = openstack::Session::login(cloud, &credentials, scope.as_ref()).await;
     if !matches!(opened, Err(openstack::Error::WrongCredentials { .. })) {
         services.attempts.withdraw(place);

@@ -1,6 +1,8 @@
 //! Attacks that exhaust the server: each is answered clearly, and everybody else is served meanwhile.
 //!
-//! Attacks on what colleagues have are in `limits`, attacks out of a sandbox in the engine's tests `sandbox`.
+//! Attacks on what colleagues have are in `limits`. Attacks out of a sandbox need one, which this server has in Docker only:
+//! endless output and frames, and connections to elsewhere, are in the engine's unit tests of `sandbox` and its tests
+//! `sandbox`, output above a quota in the store's tests `log`.
 
 use std::{
     io::{Read, Write},
@@ -9,11 +11,13 @@ use std::{
 };
 
 use futures::future::join_all;
+use lab::Lab;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use tokio_tungstenite::tungstenite;
 
 use crate::{
+    lab::ended,
     pulse::Pulse,
     stack::{Client, Stack, credentials, json, problem},
     stream::{LASTING, try_open},
@@ -115,6 +119,7 @@ async fn names_cannot_be_sprayed_from_one_address() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn made_up_tokens_cost_few_calls() {
     let stack = Stack::start().await;
+    let pulse = Pulse::of(&stack);
     let stranger = stack.stranger();
     let with = |token: String| {
         let request = stranger.request(Method::GET, "/api/v1/me");
@@ -137,6 +142,7 @@ async fn made_up_tokens_cost_few_calls() {
     let elsewhere = elsewhere.header("x-stackloom-cloud", "test");
     let answer = elsewhere.header("x-auth-token", good).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
+    pulse.check("made-up tokens");
 }
 
 /// Connects and sends a part of a request. Returns the response when the server has closed the connection.
@@ -164,7 +170,7 @@ async fn half_sent_requests_are_closed() {
         .flat_map(|begin| (0..50).map(|_| half_a_request(&stack, begin)))
         .collect();
     let body = format!(
-        "POST /api/v1/designs HTTP/1.1\r\nhost: x\r\ncookie: {}\r\ncontent-type: application/json\r\ncontent-length: 100\r\nconnection: close\r\n\r\n{{",
+        "POST /api/v1/designs HTTP/1.1\r\nhost: localhost\r\ncookie: {}\r\ncontent-type: application/json\r\ncontent-length: 100\r\nconnection: close\r\n\r\n{{",
         browser.cookie.as_deref().unwrap()
     );
     let body = half_a_request(&stack, &body);
@@ -182,6 +188,7 @@ async fn half_sent_requests_are_closed() {
 async fn one_address_cannot_take_all_connections() {
     let stack = Stack::start().await;
     let stack = stack.restart_with(&["--address-connections=20"]).await;
+    let pulse = Pulse::of(&stack);
     let greedy: Vec<_> = (0..20)
         .map(|_| TcpStream::connect(stack.base.strip_prefix("http://").unwrap()).unwrap())
         .collect();
@@ -207,6 +214,7 @@ async fn one_address_cannot_take_all_connections() {
     };
     let again = tokio::time::timeout(Duration::from_secs(10), again).await;
     assert!(again.is_ok());
+    pulse.check("a greedy address");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -272,4 +280,67 @@ async fn one_project_cannot_fill_the_server() {
     let fourth = tokio::time::timeout(Duration::from_secs(60), fourth).await;
     assert_eq!(fourth.unwrap(), full, "three deployments are the limit");
     pulse.check("a greedy project");
+}
+
+/// Servers with software, none of which answers over SSH: the lab in memory has no sshd.
+fn silent_servers(number: usize) -> String {
+    let mut template = "heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.7.0.0/24}}
+"
+    .to_owned();
+    for number in 0..number {
+        template += &format!(
+            "  web{number}:
+    type: OS::Nova::Server
+    metadata: {{stackloom: {{public: true}}}}
+    properties: {{image: debian-12, flavor: m1.tiny, networks: [{{network: {{get_resource: front}}}}]}}
+  nginx{number}: {{type: Stackloom::Catalog::nginx, properties: {{host: {{get_resource: web{number}}}}}}}
+"
+        );
+    }
+    template
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_never_answer_hold_no_sandbox_and_delay_nobody() {
+    const SERVERS: usize = 6;
+    let lab = Lab::memory().await.unwrap();
+    let stack = Stack::with_cloud(&lab.auth_url()).await;
+    let settings = ["--sandboxes=1", "--ssh-timeout=3600"];
+    let stack = stack.restart_with(&settings).await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let pulse = Pulse::of(&stack);
+    let body = json!({"name": "silent", "template": silent_servers(SERVERS)});
+    let started = json(demo.post("/api/v1/deployments", &body).await, 202).await;
+    let run = format!("/api/v1/runs/{}", started["run"].as_str().unwrap());
+    let waiting = async {
+        loop {
+            let shown = json(demo.get(&run).await, 200).await;
+            assert_ne!(shown["state"], "failed", "{shown}");
+            let steps = shown["steps"].as_array().unwrap().iter();
+            let waits = steps.filter(|step| {
+                step["id"].as_str().unwrap().ends_with(":ssh") && step["state"] == "running"
+            });
+            if waits.count() == SERVERS {
+                break;
+            }
+        }
+    };
+    let waiting = tokio::time::timeout(Duration::from_secs(300), waiting).await;
+    waiting.expect("all servers are waited for");
+    let metrics = stack.stranger().get("/metrics").await.text().await.unwrap();
+    for line in [
+        "stackloom_held_runs 1",
+        "stackloom_sandboxes{state=\"running\"} 0",
+        "stackloom_sandboxes{state=\"waiting\"} 0",
+    ] {
+        assert!(metrics.lines().any(|one| one == line), "{line}: {metrics}");
+    }
+    let template = "heat_template_version: 2021-04-16\nresources:\n  a: {type: OS::Neutron::Net}\n";
+    let body = json!({"name": "small", "template": template});
+    let small = json(other.post("/api/v1/deployments", &body).await, 202).await;
+    assert_eq!(ended(&other, &small).await, "succeeded");
+    pulse.check("silent servers");
 }

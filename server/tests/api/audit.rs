@@ -82,3 +82,46 @@ async fn a_failed_login_is_stored_without_its_password() {
     assert!(has("wrong-credentials"));
     assert!(!has("not-my-password"));
 }
+
+#[tokio::test]
+async fn the_members_of_a_project_see_who_failed_to_log_in_to_it() {
+    let stack = Stack::start().await;
+    let fail = async |user: &str, domain: &str| {
+        let mut wrong = credentials(user, "not-my-password", "demo");
+        wrong["domain"] = json!(domain);
+        let answer = stack.stranger().post("/api/v1/login", &wrong).await;
+        assert_eq!(problem(answer).await.0, 401);
+    };
+    fail("other", "").await;
+    // A project of the same name in another domain is another project.
+    fail("demo", "Elsewhere").await;
+    let login = |user: &str, status: u64, code: &str| {
+        let action = "POST /api/v1/login".to_owned();
+        (user.to_owned(), action, status, code.to_owned())
+    };
+    let demo = stack.login("demo").await;
+    let expected = [
+        login("other", 401, "wrong-credentials"),
+        login("demo", 200, ""),
+    ];
+    assert_eq!(trail(&demo).await, expected);
+    let other = stack.login("other").await;
+    assert_eq!(trail(&other).await, [login("other", 200, "")]);
+}
+
+#[tokio::test]
+async fn a_change_from_a_page_of_another_site_is_recorded_for_the_user_whose_login_it_used() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let request = demo.request(reqwest::Method::POST, "/api/v1/designs");
+    let request = request.json(&json!({"name": "shop", "template": TEMPLATE}));
+    let answer = request.header("sec-fetch-site", "same-site").send().await;
+    let refused = (403, "cross-origin".to_owned());
+    assert_eq!(problem(answer.unwrap()).await, refused);
+    let (user, action, status, code) = trail(&demo).await.pop().unwrap();
+    assert_eq!(
+        (user.as_str(), action.as_str()),
+        ("demo", "POST /api/v1/designs")
+    );
+    assert_eq!((status, code), (refused.0.into(), refused.1));
+}

@@ -20,10 +20,11 @@ fn ids(list: &Value) -> Vec<&str> {
     items.map(|item| item["id"].as_str().unwrap()).collect()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_project_has_only_so_many_designs_and_another_has_its_own() {
     let stack = Stack::start().await;
     let stack = stack.restart_with(&["--project-designs=3"]).await;
+    let pulse = Pulse::of(&stack);
     let demo = stack.login("demo").await;
     let body = json!({"name": "shop", "template": TEMPLATE});
     for _ in 0..3 {
@@ -48,12 +49,14 @@ async fn a_project_has_only_so_many_designs_and_another_has_its_own() {
     assert_eq!(all.len(), 3);
     all.dedup();
     assert_eq!(all.len(), 3);
+    pulse.check("designs above the limit");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_login_is_small_and_an_upload_has_its_slot_before_it_is_read() {
     let stack = Stack::start().await;
     let stack = stack.restart_with(&["--project-uploads=1"]).await;
+    let pulse = Pulse::of(&stack);
     let long =
         json!({"cloud": "test", "user": "x".repeat(100_000), "password": "x", "project": "x"});
     let answer = stack.stranger().post("/api/v1/login", &long).await;
@@ -67,7 +70,7 @@ async fn a_login_is_small_and_an_upload_has_its_slot_before_it_is_read() {
     let address = stack.base.strip_prefix("http://").unwrap();
     let cookie = demo.cookie.as_deref().unwrap();
     let head = format!(
-        "POST /api/v1/catalog HTTP/1.1\r\nhost: x\r\ncookie: {cookie}\r\ncontent-type: application/gzip\r\ncontent-length: 1000\r\n\r\n"
+        "POST /api/v1/catalog HTTP/1.1\r\nhost: localhost\r\ncookie: {cookie}\r\ncontent-type: application/gzip\r\ncontent-length: 1000\r\n\r\n"
     );
     // A slow upload whose request arrives while another has the slot is refused itself: each attempt starts one more.
     let mut slow = Vec::new();
@@ -84,6 +87,7 @@ async fn a_login_is_small_and_an_upload_has_its_slot_before_it_is_read() {
     let other = stack.login("other").await;
     let answer = problem(upload(&other).body("x").send().await.unwrap()).await;
     assert_eq!(answer.0, 422, "another project has its own slot");
+    pulse.check("a large login and uploads at once");
 }
 
 const HIDDEN: &str = "\

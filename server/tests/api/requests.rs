@@ -141,6 +141,54 @@ async fn a_page_of_another_site_cannot_act_in_the_persons_name() {
 }
 
 #[tokio::test]
+async fn a_name_of_another_site_that_resolves_to_this_server_is_refused() {
+    let stack = Stack::start().await;
+    let answer = async |stack: &Stack, method: Method, path: &str, host: &'static str| {
+        let request = stack.stranger().request(method, path);
+        let request = request.header("host", host);
+        request.header("sec-fetch-site", "same-origin").send().await
+    };
+    let refused = (421, "unknown-host".to_owned());
+    let pages = ["/login", "/api/v1/me", "/api/v1/clouds", "/nothing"];
+    for path in pages {
+        let foreign = answer(&stack, Method::GET, path, "evil.example:8080").await;
+        assert_eq!(problem(foreign.unwrap()).await, refused, "{path}");
+    }
+    let login = answer(&stack, Method::POST, "/api/v1/login", "evil.example").await;
+    assert_eq!(problem(login.unwrap()).await, refused);
+    for own in ["localhost:8080", "127.0.0.1", "[::1]:8080"] {
+        let page = answer(&stack, Method::GET, "/api/v1/clouds", own).await;
+        assert_eq!(page.unwrap().status(), 200, "{own}");
+    }
+
+    let settings = [
+        "--addr=0.0.0.0:8080",
+        "--public-url=https://stackloom.example.org",
+        "--signal-url=http://10.0.0.2:8080",
+    ];
+    let stack = stack.restart_with(&settings).await;
+    for foreign in ["evil.example", "10.0.0.2:8080", "localhost"] {
+        let page = answer(&stack, Method::GET, "/api/v1/clouds", foreign).await;
+        assert_eq!(problem(page.unwrap()).await, refused, "{foreign}");
+    }
+    let page = answer(
+        &stack,
+        Method::GET,
+        "/api/v1/clouds",
+        "stackloom.example.org",
+    )
+    .await;
+    assert_eq!(page.unwrap().status(), 200);
+    // Probes use the machine's address, servers in the cloud use the address for signals.
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        let probe = answer(&stack, Method::GET, path, "10.0.0.2:8080").await;
+        assert_eq!(probe.unwrap().status(), 200, "{path}");
+    }
+    let signal = answer(&stack, Method::POST, "/signal/wait", "10.0.0.2:8080").await;
+    assert_ne!(signal.unwrap().status(), 421);
+}
+
+#[tokio::test]
 async fn without_a_login_there_is_nothing_to_see() {
     let stack = Stack::start().await;
     let stranger = stack.stranger();

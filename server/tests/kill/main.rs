@@ -13,6 +13,7 @@
 
 mod backup;
 mod belongings;
+mod database;
 mod failover;
 mod program;
 mod servers;

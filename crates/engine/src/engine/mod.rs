@@ -34,6 +34,7 @@ mod terminals;
 mod unattended;
 mod update;
 mod versions;
+mod workload;
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -53,6 +54,7 @@ pub use search::LogSearch;
 pub use signal::{PermittedScaling, PolicySignal, SignalReceiver};
 pub use unattended::{DueCheck, PermittedCheck};
 pub use update::{Hidden, Preview};
+pub use workload::Workload;
 
 use crate::{
     Actor, Config, Error, Result, Tenant,

@@ -103,7 +103,7 @@ impl Engine {
                 if self.renew().await {
                     continue;
                 }
-                self.core.lease.tenure().end();
+                self.core.lease.lose();
                 tracing::error!(
                     "the lease of this server is lost, because the database did not answer or the process was stopped; \
                      its runs are let go of"

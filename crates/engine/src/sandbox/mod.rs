@@ -159,6 +159,11 @@ impl Sandboxes {
         Ok(removed)
     }
 
+    /// Numbers of executions that have a slot, and that wait for one.
+    pub fn count(&self) -> (usize, usize) {
+        self.slots.count()
+    }
+
     /// A slot at once, if one is free.
     pub fn try_slot(&self, project: &str) -> Option<Slot> {
         self.slots.try_acquire(project)

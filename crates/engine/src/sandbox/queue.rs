@@ -75,6 +75,14 @@ impl Queue {
         }
     }
 
+    /// Numbers of slots that are held, and that are waited for.
+    pub fn count(&self) -> (usize, usize) {
+        let state = lock(&self.state);
+        let waiting = state.waiting.iter();
+        let waiting = waiting.filter(|waiting| !waiting.grant.is_closed());
+        (state.held.values().sum(), waiting.count())
+    }
+
     fn grant(&self, state: &mut State, project: &str) -> Slot {
         state.free -= 1;
         state.hold(project);
@@ -175,7 +183,9 @@ mod tests {
         assert!((&mut left).now_or_never().is_none());
         let mut stays = Box::pin(queue.acquire("three"));
         assert!((&mut stays).now_or_never().is_none());
+        assert_eq!(queue.count(), (1, 2));
         drop(left);
+        assert_eq!(queue.count(), (1, 1));
         drop(held);
         let slot = stays.now_or_never().expect("the slot passes on");
         assert!(queue.try_acquire("one").is_none());

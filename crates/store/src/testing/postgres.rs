@@ -77,6 +77,15 @@ impl Postgres {
         address(port, &name)
     }
 
+    /// Stops the server at once, like a crash, and starts it again with its data. Returns when it accepts connections.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn restart(&self) {
+        let ready = format!("ready {}", self.port());
+        assert_eq!(self.script.ask("restart"), ready);
+    }
+
     /// The server's port.
     pub fn port(&self) -> u16 {
         self.script.port()

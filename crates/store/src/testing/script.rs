@@ -3,15 +3,17 @@
 //! So a server never outlives the process that started it, even if that process panics or is killed.
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::{Mutex, PoisonError},
 };
 
 /// A running script with its own folder. It stops, and the folder is removed, on drop or when the process ends.
 #[derive(Debug)]
 pub struct Script {
     child: Child,
+    output: Mutex<BufReader<ChildStdout>>,
     folder: PathBuf,
     port: u16,
 }
@@ -36,16 +38,29 @@ impl Script {
             .expect("a shell");
         let mut ready = String::new();
         let output = child.stdout.take().expect("a pipe");
-        BufReader::new(output)
-            .read_line(&mut ready)
-            .expect("a line");
+        let mut output = BufReader::new(output);
+        output.read_line(&mut ready).expect("a line");
         let port = ready.trim().strip_prefix("ready ");
         let port = port.and_then(|port| port.parse().ok());
         Script {
             child,
+            output: Mutex::new(output),
             folder,
             port: port.expect("the servers start; `cargo xtask doctor` shows missing packages"),
         }
+    }
+
+    /// Sends a line to the script, and waits for a line from it.
+    ///
+    /// # Panics
+    /// If the script has ended.
+    pub fn ask(&self, line: &str) -> String {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut input = self.child.stdin.as_ref().expect("a pipe");
+        writeln!(input, "{line}").expect("the script reads");
+        let mut answer = String::new();
+        output.read_line(&mut answer).expect("a line");
+        answer.trim().to_owned()
     }
 
     /// The port of the database.
