@@ -52,6 +52,9 @@ impl Engine {
     ) -> Result<Started> {
         self.core.check_running()?;
         check_name(&new.name)?;
+        let reviewed = new.plan_digest.as_deref();
+        let reviewed = reviewed.map(|digest| (digest, new.preview()));
+        self.check_reviewed(actor, None, reviewed).await?;
         let catalog = self.catalog_for(&actor.tenant, None).await?;
         let id = Uuid::now_v7().to_string();
         let pseudo = pseudo_parameters(&new.name, &id, &actor.tenant);

@@ -207,6 +207,7 @@ impl Engine {
         let lost = lost.map(|why| Diagnostic::warning("hidden-value-lost", "parameters", why));
         plan.diagnostics.extend(lost);
         plan.base_run = base_run;
+        plan.digest = plan.workflow.is_some().then(|| plan.digest_of_changes());
         plan
     }
 
@@ -237,6 +238,10 @@ impl Engine {
         }
         self.check_idle(&row).await?;
         self.check_not_suspended(&row).await?;
+        let reviewed = changes.plan_digest.as_deref();
+        let reviewed = reviewed.map(|digest| (digest, changes.preview()));
+        self.check_reviewed(actor, Some(deployment), reviewed)
+            .await?;
         let stored = Stored {
             stored_hidden: Some(self.stored_hidden_or_lost(actor, &row).await?),
             there: self

@@ -1,0 +1,69 @@
+//! A change is carried out only if its plan is the one that its user has reviewed.
+//!
+//! The plan is made again as it was shown, from the present facts, and the digests are compared. Between this plan and the
+//! one that is carried out, facts and template are the same, and the deployment's row is locked by its newest run.
+
+use api::Plan;
+use planner::deployed::GroupRequest;
+
+use super::{Changes, Engine, Hidden, NewDeployment, Preview};
+use crate::{Actor, Error, Result};
+
+impl NewDeployment {
+    /// The input of the plan that is shown for this deployment.
+    pub(super) fn preview(&self) -> Preview {
+        Preview {
+            template: self.template.clone(),
+            bundle: Some(self.bundle.clone()),
+            parameters: self.parameters.clone(),
+            cloud: self.cloud.clone(),
+            hidden: Hidden::Compared,
+            ..Preview::default()
+        }
+    }
+}
+
+impl Changes {
+    /// The input of the plan that is shown for this update.
+    pub(super) fn preview(&self) -> Preview {
+        let sizes = self.groups.iter();
+        let sizes = sizes.filter_map(|(name, request)| match request {
+            GroupRequest::Size(size) => Some((name.clone(), *size)),
+            GroupRequest::Members(_) => None,
+        });
+        Preview {
+            template: self.template.clone(),
+            bundle: self.bundle.clone(),
+            parameters: self.parameters.clone(),
+            cloud: self.cloud.clone(),
+            hidden: Hidden::Compared,
+            groups: sizes.collect(),
+            repairs: self.repairs,
+            versions: self.versions.clone(),
+        }
+    }
+}
+
+impl Engine {
+    /// Plans again and compares, if the user has reviewed a plan.
+    pub(super) async fn check_reviewed(
+        &self,
+        actor: &Actor,
+        deployment: Option<&str>,
+        reviewed: Option<(&str, Preview)>,
+    ) -> Result<()> {
+        let Some((digest, preview)) = reviewed else {
+            return Ok(());
+        };
+        let plan = Box::pin(self.plan_for(actor, preview, deployment)).await?;
+        is_reviewed(&plan, Some(digest))
+    }
+}
+
+/// Refuses a plan with another digest. A plan with errors has none: its errors say more.
+pub(super) fn is_reviewed(plan: &Plan, digest: Option<&str>) -> Result<()> {
+    match (digest, plan.digest.as_deref()) {
+        (Some(reviewed), Some(present)) if reviewed != present => Err(Error::PlanChanged),
+        _ => Ok(()),
+    }
+}
