@@ -13,7 +13,7 @@ use super::{
 use crate::{
     client::Types,
     designer::board::Board,
-    links::DesignLink,
+    links::LinkedDesign,
     load::{Load, Loaded},
     ui::Icon,
 };
@@ -140,8 +140,8 @@ pub fn Changes(
     plan: Plan,
     /// Resource types, for the properties of created resources.
     types: Types,
-    /// The design, and the deployment that the plan updates. `None` if the plan is not of a design.
-    link: Option<(String, Option<String>)>,
+    /// The design, for links to the changed resources. `None` if the content is of no design.
+    design: Option<LinkedDesign>,
     /// The step selected in the graph. A change selects the first step of its resource.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
@@ -155,19 +155,13 @@ pub fn Changes(
         _ => change.properties.clone(),
     };
     let href = |change: &Change| {
-        let (design, deployment) = link.as_ref()?;
+        let design = design.as_ref()?;
         let resource = match (&change.origin, change.action) {
             (_, Action::Delete) => return None,
             (Origin::Drawn, _) => change.resource.as_str(),
             (Origin::Derived { serves, .. }, _) => serves.as_deref()?,
         };
-        let link = DesignLink {
-            design,
-            deployment: deployment.as_deref(),
-            resource: Some(planner::members::drawn(resource)),
-            property: None,
-        };
-        Some(link.editor())
+        Some(design.resource(resource, None))
     };
     GROUPS
         .into_iter()
