@@ -8,6 +8,7 @@ use planner::workflow::Origin;
 
 use super::{
     change_row::{ChangeRow, Row},
+    consequences,
     source::Source,
 };
 use crate::{
@@ -176,6 +177,7 @@ pub fn Changes(
                 .map(|change| {
                     let row = Row {
                         step: step_of(&plan, &change.resource),
+                        consequences: consequences::of(&change, &plan),
                         properties: properties(&change),
                         design: href(&change),
                         change,
