@@ -51,6 +51,8 @@ struct Page {
     deployments: Load<Vec<Deployment>>,
     types: Load<Types>,
     plan: RwSignal<Loaded<Plan>>,
+    /// True while a plan of the present inputs is not there yet.
+    is_planning: RwSignal<bool>,
     /// Number of the requests for a new plan of the same inputs.
     requested: RwSignal<u32>,
     form: Form,
@@ -143,6 +145,7 @@ impl Page {
             deployments: Load::new(client::deployments),
             types: Load::new(client::resource_types),
             plan: RwSignal::new(Loaded::Loading),
+            is_planning: RwSignal::new(true),
             requested: RwSignal::new(0),
             form: Form::new(),
             target: RwSignal::new(None),
@@ -264,8 +267,11 @@ fn keep_planned(page: Page) {
             .source
             .with(|source| source.map(|source| (source.template.clone(), source.beside.clone())))
         else {
+            // The plan of another version is not shown beside this one.
+            page.plan.set(Loaded::Loading);
             return false;
         };
+        page.is_planning.set(true);
         is_free.track();
         page.requested.track();
         let request = PlanRequest {
@@ -290,6 +296,7 @@ fn keep_planned(page: Page) {
                         Ok(plan) => Loaded::Ready(plan),
                         Err(problem) => Loaded::Failed(problem),
                     });
+                    page.is_planning.try_set(false);
                 }
             });
         };

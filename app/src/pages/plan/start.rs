@@ -157,6 +157,9 @@ impl Page {
     /// True if there is a workflow for the current form, and the user has decided what it needs: whether to exceed the
     /// quota, and whether to take the place of the run at work.
     pub(super) fn is_deployable(self) -> bool {
+        if self.is_planning.get() {
+            return false;
+        }
         self.plan
             .with(|plan| deployable(plan) && (quota::fits(plan) || self.despite_quota.get()))
             && self.is_free()

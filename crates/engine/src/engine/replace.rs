@@ -11,7 +11,7 @@ use store::{DeploymentRow, Outcome};
 use tokio::{sync::oneshot, time::timeout};
 use tracing::Instrument;
 
-use super::{Changes, Engine, Force, begin::check_quota, let_go, reviewed::is_reviewed};
+use super::{Changes, Engine, Force, begin::check_quota, let_go, reviewed::check_digest};
 use crate::{Actor, Error, Result, run::Command};
 
 /// Time that a request waits for the end of the steps at work. The update begins later by itself.
@@ -100,7 +100,9 @@ impl Engine {
         let plan = self
             .plan_for(actor, changes.preview(), Some(deployment))
             .await?;
-        is_reviewed(&plan, changes.plan_digest.as_deref())?;
+        if let Some(digest) = &changes.plan_digest {
+            check_digest(&plan, digest)?;
+        }
         if !changes.despite_quota {
             check_quota(&plan)?;
         }

@@ -45,25 +45,23 @@ impl Changes {
 }
 
 impl Engine {
-    /// Plans again and compares, if the user has reviewed a plan.
+    /// Plans again, and refuses if the changes are not those of the reviewed digest.
     pub(super) async fn check_reviewed(
         &self,
         actor: &Actor,
         deployment: Option<&str>,
-        reviewed: Option<(&str, Preview)>,
+        preview: Preview,
+        digest: &str,
     ) -> Result<()> {
-        let Some((digest, preview)) = reviewed else {
-            return Ok(());
-        };
-        let plan = Box::pin(self.plan_for(actor, preview, deployment)).await?;
-        is_reviewed(&plan, Some(digest))
+        let plan = self.plan_for(actor, preview, deployment).await?;
+        check_digest(&plan, digest)
     }
 }
 
 /// Refuses a plan with another digest. A plan with errors has none: its errors say more.
-pub(super) fn is_reviewed(plan: &Plan, digest: Option<&str>) -> Result<()> {
-    match (digest, plan.digest.as_deref()) {
-        (Some(reviewed), Some(present)) if reviewed != present => Err(Error::PlanChanged),
+pub(super) fn check_digest(plan: &Plan, reviewed: &str) -> Result<()> {
+    match plan.digest.as_deref() {
+        Some(present) if present != reviewed => Err(Error::PlanChanged),
         _ => Ok(()),
     }
 }

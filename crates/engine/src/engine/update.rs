@@ -238,10 +238,10 @@ impl Engine {
         }
         self.check_idle(&row).await?;
         self.check_not_suspended(&row).await?;
-        let reviewed = changes.plan_digest.as_deref();
-        let reviewed = reviewed.map(|digest| (digest, changes.preview()));
-        self.check_reviewed(actor, Some(deployment), reviewed)
-            .await?;
+        if let Some(digest) = &changes.plan_digest {
+            let checked = self.check_reviewed(actor, Some(deployment), changes.preview(), digest);
+            Box::pin(checked).await?;
+        }
         let stored = Stored {
             stored_hidden: Some(self.stored_hidden_or_lost(actor, &row).await?),
             there: self
