@@ -125,7 +125,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
 
   await test.step('plan and deploy', async () => {
     await page.getByRole('link', { name: 'Plan', exact: true }).click();
-    await expect(page).toHaveURL(/\/plan$/);
+    await expect(page).toHaveURL(/\/plan\?version=\d+$/);
     const changes = page.getByRole('region', { name: 'Changes' });
     await expect(changes).toContainText('web/2');
     await expect(changes).toContainText('db/server');

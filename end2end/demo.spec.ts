@@ -46,7 +46,7 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
 
   await test.step('plan', async () => {
     await page.getByRole('link', { name: 'Plan', exact: true }).click();
-    await expect(page).toHaveURL(/\/plan$/);
+    await expect(page).toHaveURL(/\/plan\?version=\d+$/);
     const changes = page.getByRole('region', { name: 'Changes' });
     await expect(changes).toContainText('OS::Neutron::FloatingIP');
     await expect(changes).toContainText('added for you');

@@ -191,7 +191,7 @@ resources:
 
   await page.goto(`/runs/${run}`);
   await page.getByRole('link', { name: 'Update and continue' }).click();
-  await expect(page).toHaveURL(`/designs/${design.id}/plan?deployment=${deployment}`);
+  await expect(page).toHaveURL(new RegExp(`/designs/${design.id}/plan\\?deployment=${deployment}&version=\\d+$`));
   const update = page.getByRole('button', { name: 'Update', exact: true });
   await expect(update).toBeEnabled({ timeout: 30_000 });
   await update.click();

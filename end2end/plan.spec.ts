@@ -1,6 +1,6 @@
 // The plan page: what a change means, line by line, and the way to the design and back.
 import { expect, test } from '@playwright/test';
-import { api, canvasReady, login, node, shoot } from './support/app.ts';
+import { alert, api, canvasReady, login, node, shoot } from './support/app.ts';
 import { leftovers } from './support/tidy.ts';
 
 const script = (greeting: string): string => ['#!/bin/sh', 'set -e', 'mkdir -p /srv', `echo ${greeting} > /srv/greeting`, 'touch /srv/ready'].join('\n        ');
@@ -50,7 +50,7 @@ test('a plan shows lines, consequences, all properties of what is new, and the w
   await shoot(page, 'plan-meaning');
 
   await change('db').getByRole('link', { name: 'Open db in the design' }).click();
-  await expect(page).toHaveURL(new RegExp(`/designs/${design.id}\\?deployment=${deployment}&resource=db`));
+  await expect(page).toHaveURL(new RegExp(`/designs/${design.id}\\?deployment=${deployment}&version=\\d+&resource=db`));
   await canvasReady(page);
   await expect(node(page, 'db')).toHaveAttribute('data-selected', 'true');
 
@@ -68,4 +68,76 @@ test('a problem of a plan leads to its property in the design', async ({ page })
   await canvasReady(page);
   await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
   await expect(page.getByRole('complementary', { name: 'Inspector' }).getByLabel('Flavor', { exact: true })).toBeFocused();
+});
+
+const labelled = (more = ''): string => `heat_template_version: 2021-04-16
+parameters:
+  label: {type: string, default: plain}
+  code: {type: string, hidden: true, default: none}
+resources:
+  front:
+    type: OS::Neutron::Net
+    properties: {name: {get_param: label}}
+${more}`;
+
+test('a plan is shared by its address: version and parameters, without hidden ones', async ({ page, context }) => {
+  await login(page);
+  const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'shared', template: labelled() });
+  await page.goto(`/designs/${design.id}/plan`);
+  await expect(page).toHaveURL(`/designs/${design.id}/plan?version=1`);
+  await expect(page.getByTestId('planned-version')).toHaveText('Design v1');
+  await page.getByLabel('label', { exact: true }).fill('green & blue');
+  await page.getByLabel('code', { exact: true }).fill('xyzzy');
+  await expect(page).toHaveURL(`/designs/${design.id}/plan?version=1&parameter.label=green%20%26%20blue`);
+  const address = page.url();
+
+  const next = { name: 'shared', template: labelled('  back: {type: OS::Neutron::Net}\n'), base_version: design.version };
+  await api(page, 'PUT', `/designs/${design.id}`, next);
+  const note = page.getByRole('note').filter({ hasText: 'Version 2 was saved by demo' });
+  await expect(note, 'the open page is told').toContainText('This page plans version 1.', { timeout: 30_000 });
+
+  const other = await context.newPage();
+  await other.goto(address);
+  const changes = other.getByRole('region', { name: 'Changes' });
+  await expect(other.getByLabel('label', { exact: true })).toHaveValue('green & blue');
+  await expect(other.getByLabel('code', { exact: true })).toHaveValue('');
+  await expect(changes.locator('[data-change="front"]')).toBeVisible();
+  await expect(changes.locator('[data-change="back"]')).toHaveCount(0);
+  await expect(other.getByTestId('planned-version')).toHaveText('Design v1');
+  await other.getByRole('note').getByRole('link', { name: 'Plan version 2' }).click();
+  await expect(changes.locator('[data-change="back"]')).toBeVisible();
+  await expect(other.getByTestId('planned-version')).toHaveText('Design v2');
+  await expect(other.getByLabel('label', { exact: true })).toHaveValue('green & blue');
+  await expect(other.getByRole('note')).toHaveCount(0);
+
+  await other.goto(`/designs/${design.id}/plan?version=9`);
+  await expect(alert(other)).toContainText(/no version .?9/);
+});
+
+test('a plan that is no longer what was seen is not deployed, and the new one is offered', async ({ page, request }) => {
+  await login(page);
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'moved', template: labelled() });
+  await page.goto(`/designs/${id}/plan`);
+  const deploy = page.getByRole('button', { name: 'Deploy', exact: true });
+  await expect(deploy).toBeEnabled();
+  // As if the cloud or an item had changed since: the server's plan has another digest.
+  await page.route('**/api/v1/deployments', async (route) => {
+    const body = route.request().postDataJSON() as { plan_digest: string };
+    expect(body.plan_digest).toMatch(/^[0-9a-f]{64}$/);
+    await route.continue({ postData: { ...body, plan_digest: '0'.repeat(64) } });
+  }, { times: 1 });
+  await deploy.click();
+  await expect(alert(page)).toContainText('The plan is no longer what you saw');
+  expect(await api<unknown[]>(page, 'GET', '/deployments')).not.toContainEqual(expect.objectContaining({ name: 'moved' }));
+
+  await page.getByRole('button', { name: 'Show the new plan' }).click();
+  await expect(alert(page)).toHaveCount(0);
+  await expect(deploy).toBeEnabled();
+  await deploy.click();
+  await expect(page).toHaveURL(/\/runs\//);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 60_000 });
+  const made = (await api<{ id: string; name: string }[]>(page, 'GET', '/deployments')).find((one) => one.name === 'moved');
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${made!.id}`);
+  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 90_000 }).toBe('succeeded');
+  expect(await leftovers(request)).toEqual({});
 });

@@ -32,6 +32,8 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
     await page.getByRole('link', { name: 'Change', exact: true }).click();
     await expect(page).toHaveURL(new RegExp(`/designs/${design.id}\\?deployment=`));
     await canvasReady(page);
+    await expect(page.getByRole('note', { name: 'Deployment to update' })).toContainText('Changes are planned for changing');
+    await expect(node(page, 'web'), 'the state of the deployed server').toContainText('Ready');
     let form = await inspect(page, 'web');
     await form.getByLabel('User data', { exact: true }).fill('#!/bin/true');
     form = await inspect(page, 'front');
@@ -45,7 +47,7 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
   });
 
   await test.step('the plan tells what changes, and why', async () => {
-    await page.getByRole('link', { name: 'Plan', exact: true }).click();
+    await page.getByRole('link', { name: 'Plan update', exact: true }).click();
     const changes = page.getByRole('region', { name: 'Changes' });
     await expect(changes.locator('[data-action="replace"] [data-change="web"]')).toContainText('user_data changes: it will be replaced');
     await expect(changes.locator('[data-action="update"] [data-change="front"]')).toContainText('name changes');
@@ -117,6 +119,74 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
     await shoot(page, 'run-undeployed');
     expect(await leftovers(request)).toEqual({});
   });
+});
+
+test('a deployment leads to its own version and to the update, and the designer says what is updated', async ({ page, request }) => {
+  test.setTimeout(2 * 60_000);
+  await login(page);
+  const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'ages', template: before });
+  const made = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'ages', design: design.id });
+  await ended(page, made.run, 'succeeded');
+  const version = page.getByRole('link', { name: 'design v1', exact: true });
+  const update = page.getByRole('link', { name: 'Update', exact: true });
+
+  await test.step('there is nothing to update to', async () => {
+    await page.goto(`/deployments/${made.deployment}`);
+    await expect(version).toHaveAttribute('href', `/designs/${design.id}`);
+    await expect(page.getByRole('link', { name: 'Change', exact: true })).toBeVisible();
+    await expect(update).toHaveCount(0);
+  });
+
+  await test.step('the deployed version is compared with a newer one', async () => {
+    const changed = before.replace('  spare:\n    type: OS::Neutron::Net\n', '');
+    await api(page, 'PUT', `/designs/${design.id}`, { name: 'ages', template: changed, base_version: design.version });
+    await page.reload();
+    await expect(version).toHaveAttribute('href', `/designs/${design.id}?version=1`);
+    await page.goto(`/runs/${made.run}`);
+    await version.click();
+    await canvasReady(page);
+    const history = page.getByRole('tabpanel', { name: 'History' });
+    await expect(history.getByRole('heading', { name: 'Version 1' })).toBeVisible();
+    await expect(history.getByRole('list', { name: 'Changes since version 1' })).toContainText('resources.spare');
+  });
+
+  await test.step('the update is one click away', async () => {
+    await page.goto(`/deployments/${made.deployment}`);
+    await update.click();
+    await expect(page).toHaveURL(`/designs/${design.id}/plan?deployment=${made.deployment}&version=2`);
+    const changes = page.getByRole('region', { name: 'Changes' });
+    await expect(changes.locator('[data-action="delete"] [data-change="spare"]')).toBeVisible();
+  });
+
+  await test.step('the designer says what is updated, and there is a way out', async () => {
+    await page.goto(`/deployments/${made.deployment}`);
+    await page.getByRole('link', { name: 'Change', exact: true }).click();
+    await canvasReady(page);
+    const note = page.getByRole('note', { name: 'Deployment to update' });
+    await expect(note.getByRole('link', { name: 'ages', exact: true })).toHaveAttribute('href', `/deployments/${made.deployment}`);
+    await expect(note).toContainText('Deployed');
+    await expect(page.getByRole('link', { name: 'Plan update', exact: true })).toHaveAttribute('href', `/designs/${design.id}/plan?deployment=${made.deployment}`);
+    await expect(update).toBeVisible();
+    await shoot(page, 'update-designer');
+    await note.getByRole('link', { name: 'Stop updating it' }).click();
+    await expect(note).toHaveCount(0);
+    await expect(page.getByRole('link', { name: 'Plan', exact: true })).toHaveAttribute('href', `/designs/${design.id}/plan`);
+    await expect(page.getByRole('link', { name: 'Deploy', exact: true })).toBeVisible();
+  });
+
+  await test.step('after the design is deleted, nothing leads to it', async () => {
+    const deleted = await page.request.delete(`/api/v1/designs/${design.id}`);
+    expect(deleted.ok()).toBeTruthy();
+    await page.goto(`/deployments/${made.deployment}`);
+    await expect(page.getByText('design v1 (deleted)')).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Change', exact: true })).toHaveCount(0);
+    await page.goto(`/runs/${made.run}`);
+    await expect(page.getByText('design v1 (deleted)')).toBeVisible();
+  });
+
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${made.deployment}`);
+  await ended(page, gone.run, 'succeeded');
+  expect(await leftovers(request)).toEqual({});
 });
 
 test('a change that fails is rolled back by itself, where that was chosen', async ({ page, request }) => {

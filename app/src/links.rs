@@ -17,6 +17,8 @@ pub struct DesignLink<'a> {
     pub design: &'a str,
     /// Id of the deployment that its plan shall update.
     pub deployment: Option<&'a str>,
+    /// The planned version. In the designer, the version to compare with if there is a newer one. `None` for the newest.
+    pub version: Option<u32>,
     /// The selected resource.
     pub resource: Option<&'a str>,
     /// The property of this resource that gets the focus.
@@ -35,8 +37,10 @@ impl DesignLink<'_> {
     }
 
     fn address(self, page: &str) -> String {
+        let version = self.version.map(|version| version.to_string());
         let query: Vec<String> = [
             ("deployment", self.deployment),
+            ("version", version.as_deref()),
             ("resource", self.resource),
             ("property", self.property),
         ]
@@ -45,6 +49,31 @@ impl DesignLink<'_> {
         .collect();
         let mark = if query.is_empty() { "" } else { "?" };
         format!("/designs/{}{page}{mark}{}", self.design, query.join("&"))
+    }
+}
+
+/// A design for links to its places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkedDesign {
+    /// Id of the design.
+    pub id: String,
+    /// The version that the places are of. `None` for the newest.
+    pub version: Option<u32>,
+    /// Id of the deployment that its plan shall update.
+    pub deployment: Option<String>,
+}
+
+impl LinkedDesign {
+    /// Address of a resource, and of one of its properties, in the designer.
+    pub fn resource(&self, name: &str, property: Option<&str>) -> String {
+        let link = DesignLink {
+            design: &self.id,
+            deployment: self.deployment.as_deref(),
+            version: self.version,
+            resource: Some(planner::members::drawn(name)),
+            property,
+        };
+        link.editor()
     }
 }
 
@@ -58,7 +87,23 @@ pub fn place_of(path: &str) -> Option<(&str, Option<&str>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::place_of;
+    use super::{DesignLink, place_of};
+
+    #[test]
+    fn a_plan_has_an_address_of_its_own() {
+        let link = DesignLink {
+            design: "d",
+            deployment: Some("shop"),
+            version: Some(5),
+            ..DesignLink::default()
+        };
+        assert_eq!(link.plan(), "/designs/d/plan?deployment=shop&version=5");
+        let newest = DesignLink {
+            design: "d",
+            ..DesignLink::default()
+        };
+        assert_eq!(newest.editor(), "/designs/d");
+    }
 
     #[test]
     fn a_path_leads_to_a_resource_and_a_property() {

@@ -245,6 +245,7 @@ impl From<engine::Error> for Error {
             engine::Error::ItemOwned { .. } => "Somebody else's item",
             engine::Error::ProjectFull { .. } => "Project full",
             engine::Error::Changed { .. } => "Deployment changed",
+            engine::Error::PlanChanged => "Plan changed",
             engine::Error::GroupSize { .. } => "Not a size of the group",
             engine::Error::Cooldown { .. } => "Scaled a short time ago",
             engine::Error::SignalRefused => "Signal refused",

@@ -2,9 +2,10 @@
 
 use api::Severity;
 use leptos::{ev, prelude::*};
-use leptos_router::hooks::{use_navigate, use_query_map};
+use leptos_router::hooks::use_navigate;
 
 use super::{
+    deployed,
     others::Others,
     save_state::SaveState,
     store::{Drawer, Workspace},
@@ -58,11 +59,13 @@ pub fn HeaderActions(
         });
     };
     // A user who opened the design from a deployment plans changes of that deployment.
-    let against = use_query_map()
-        .with_untracked(|query| query.get("deployment"))
-        .map(|id| format!("deployment={}", crate::browser::encode(&id)));
-    let to_plan = |words: &[Option<&str>]| {
-        let words: Vec<&str> = words.iter().flatten().copied().collect();
+    let target = deployed::target();
+    let to_plan = move |flag: Option<&'static str>| {
+        let against = target.with(|id| {
+            let id = id.as_ref()?;
+            Some(format!("deployment={}", crate::browser::encode(id)))
+        });
+        let words: Vec<&str> = flag.into_iter().chain(against.as_deref()).collect();
         let query = if words.is_empty() {
             String::new()
         } else {
@@ -70,9 +73,9 @@ pub fn HeaderActions(
         };
         format!("/designs/{}/plan{query}", saving.id())
     };
-    let plan = to_plan(&[against.as_deref()]);
-    let deploy = to_plan(&[Some("deploy"), against.as_deref()]);
-    let (plan_there, deploy_there) = (plan.clone(), deploy.clone());
+    let plan = move || to_plan(None);
+    let deploy = move || to_plan(Some("deploy"));
+    let updates = move || target.with(Option::is_some);
     view! {
         <Others workspace />
         <button
@@ -103,11 +106,11 @@ pub fn HeaderActions(
         >
             <ExportItems on_pick=export_as />
         </Menu>
-        <a class="button" href=plan on:click=move |event| go(event, plan_there.clone())>
-            <Icon name="workflow" />"Plan"
+        <a class="button" href=plan on:click=move |event| go(event, untrack(plan))>
+            <Icon name="workflow" />{move || if updates() { "Plan update" } else { "Plan" }}
         </a>
-        <a class="button" data-look="primary" href=deploy on:click=move |event| go(event, deploy_there.clone())>
-            <Icon name="rocket" />"Deploy"
+        <a class="button" data-look="primary" href=deploy on:click=move |event| go(event, untrack(deploy))>
+            <Icon name="rocket" />{move || if updates() { "Update" } else { "Deploy" }}
         </a>
     }
 }

@@ -6,6 +6,7 @@ use api::{DesignVersion, DesignVersionSummary};
 use canvas::compare::{Difference, Kind};
 use hot::document::Document;
 use leptos::{ev, prelude::*};
+use leptos_router::hooks::use_query_map;
 
 use super::store::Workspace;
 use crate::{
@@ -18,6 +19,16 @@ use crate::{
 
 /// Differences that are unfolded at first, if there are no more.
 const UNFOLDED_MAX: usize = 4;
+
+/// The version of the page's address, if the design had a newer one when the page was opened.
+pub fn asked_version(workspace: Workspace) -> Memo<Option<u32>> {
+    let query = use_query_map();
+    Memo::new(move |_| {
+        let asked = query.with(|query| query.get("version"))?;
+        let newest = workspace.saving.version.get_untracked();
+        asked.parse().ok().filter(|asked| *asked < newest)
+    })
+}
 
 /// The list of versions beside the chosen one.
 #[component]
@@ -50,6 +61,12 @@ pub fn History(
     };
     on_cleanup(move || {
         workspace.against.try_set(None);
+    });
+    let asked = asked_version(workspace);
+    Effect::new(move |_| {
+        if let Some(number) = asked.get() {
+            choose(number);
+        }
     });
     let is_chosen = move |number| {
         chosen.with(|chosen| {

@@ -10,6 +10,7 @@ mod bundle;
 mod clipboard;
 mod code_editor;
 mod conflict;
+mod deployed;
 mod drafts;
 mod drawer;
 mod file_editor;
@@ -49,8 +50,14 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 use planner::plan::Plan;
 
 use self::{
-    conflict::ConflictNotice, drawer::DrawerPanel, header::HeaderActions, inspector::Inspector,
-    palette::Palette, store::Workspace, view::Canvas,
+    conflict::ConflictNotice,
+    deployed::DeploymentNote,
+    drawer::DrawerPanel,
+    header::HeaderActions,
+    inspector::Inspector,
+    palette::Palette,
+    store::{Drawer, Workspace},
+    view::Canvas,
 };
 use crate::{
     client::{self, Types},
@@ -142,6 +149,7 @@ fn Designer(opened: Opened, name: RwSignal<Option<String>>) -> impl IntoView {
     let has_loaded_cloud = load_cloud(workspace);
     keep_on_leaving(workspace);
     show_asked(workspace, has_loaded_cloud);
+    show_asked_version(workspace);
     view! {
         <div
             class="designer"
@@ -150,6 +158,7 @@ fn Designer(opened: Opened, name: RwSignal<Option<String>>) -> impl IntoView {
         >
             <Palette workspace />
             <div class="designer-centre">
+                <DeploymentNote workspace />
                 <ConflictNotice workspace />
                 <Canvas workspace />
                 <DrawerPanel workspace />
@@ -170,6 +179,16 @@ fn show_asked(workspace: Workspace, has_loaded_cloud: RwSignal<bool>) {
         if let Some(resource) = resource {
             let property = property.filter(|_| has_loaded_cloud.get());
             workspace.show(&resource, property.as_deref());
+        }
+    });
+}
+
+/// Opens the list of versions if the page's address has an older one. The list compares the design with it.
+fn show_asked_version(workspace: Workspace) {
+    let asked = history::asked_version(workspace);
+    Effect::new(move |_| {
+        if asked.get().is_some() {
+            workspace.drawer.set(Drawer::History);
         }
     });
 }

@@ -7,7 +7,11 @@ use leptos::prelude::*;
 use super::{RunView, header::ResumeButton};
 use crate::{
     links::DesignLink,
-    pages::deployment::{roll_back::RollBackButton, undeploy},
+    pages::deployment::{
+        design::{KnownDesign, known_design},
+        roll_back::RollBackButton,
+        undeploy,
+    },
     ui::{
         Icon, prose,
         state::{DisplayState, icon_of},
@@ -110,7 +114,11 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
 /// Links to the property at fault, and to the plan that continues with the changed design.
 #[component]
 fn EditButtons(view: RunView, step: Option<String>, error: String) -> impl IntoView {
+    let design = known_design(move || view.content.with(|content| content?.design.clone()));
     move || {
+        if design.with(|known| known == Some(&Some(KnownDesign::Deleted))) {
+            return None;
+        }
         let resource = step.as_ref().and_then(|step| {
             view.feed.model.with_untracked(|model| {
                 let step = model.as_ref()?.step(step)?;

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use super::{RunView, away::NotifyButton, feed::Freshness};
 use crate::{
     client,
+    pages::deployment::design::{DesignVersionLink, known_design},
     session::use_session,
     time,
     ui::{
@@ -66,10 +67,13 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             .with(|model| model.as_ref().map(|model| model.run.author.clone()))
             .map(|author| view! { <span>"by "{author}</span> })
     };
+    let design = known_design(move || view.content.with(|content| content?.design.clone()));
     let version = move || {
-        view.content.with(|content| content.and_then(|it| Some((it.design.clone()?, it.design_version?)))).map(
-            |(design, version)| view! { <a class="link" href=format!("/designs/{design}")>{format!("design v{version}")}</a> },
-        )
+        let (id, version) = view.content.with(|content| {
+            let content = content?;
+            Some((content.design.clone()?, content.design_version))
+        })?;
+        Some(view! { <DesignVersionLink id version known=design /> })
     };
     let place = move || {
         let standing = view

@@ -4,7 +4,7 @@ use api::{Diagnostic, Problem, Severity};
 use leptos::prelude::*;
 
 use crate::{
-    links::{DesignLink, place_of},
+    links::{LinkedDesign, place_of},
     ui::{Icon, prose},
 };
 
@@ -71,20 +71,13 @@ pub fn ProblemNote(
 pub fn Diagnostics(
     /// The problems.
     diagnostics: Vec<Diagnostic>,
-    /// The design of the template, and a deployment that its plan updates, for links to the problems' places.
+    /// The design of the template, for links to the problems' places.
     #[prop(optional_no_strip)]
-    design: Option<(String, Option<String>)>,
+    design: Option<LinkedDesign>,
 ) -> impl IntoView {
     let href = move |path: &str| {
-        let (design, deployment) = design.as_ref()?;
         let (resource, property) = place_of(path)?;
-        let link = DesignLink {
-            design,
-            deployment: deployment.as_deref(),
-            resource: Some(planner::members::drawn(resource)),
-            property,
-        };
-        Some(link.editor())
+        Some(design.as_ref()?.resource(resource, property))
     };
     (!diagnostics.is_empty()).then(|| {
         view! {

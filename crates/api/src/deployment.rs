@@ -23,6 +23,10 @@ pub struct DeployRequest {
     /// Id of a design.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
+    /// Version of that design. Without it, the newest. If `template` or the files differ from this version, or it is no
+    /// longer stored, the run belongs to the design and to none of its versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub design_version: Option<u32>,
     /// For an update: id of an earlier run whose content is deployed again, in place of a template or design.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -36,6 +40,10 @@ pub struct DeployRequest {
     /// deployment has a newer run. Without it, nothing is checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_run: Option<String>,
+    /// The `digest` of the plan that the user has reviewed. Refused with `plan-changed` if the plan has other changes now.
+    /// Without it, nothing is compared. With `instead_of`, it is compared before the run at work is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_digest: Option<String>,
     /// For an update: id of the run at work, whose place it takes. That run begins no further step. When its steps at work
     /// have ended, the update is planned from what exists then. If that takes more than some seconds, the response names
     /// this run, and the update begins by itself.

@@ -17,6 +17,7 @@ pub const CODES: &[&str] = &[
     "cloud-refused",
     "project-full",
     "deployment-changed",
+    "plan-changed",
     "engine-unavailable",
     "project-busy",
     "server-busy",
@@ -126,6 +127,9 @@ pub enum Error {
         /// Its time, in RFC 3339.
         created: String,
     },
+    /// The change has another plan than the one that the user has reviewed.
+    #[error("the plan is no longer what you saw: its changes are others now")]
+    PlanChanged,
     /// A command cannot be run as it was requested.
     #[error("{0}")]
     CommandInvalid(String),
@@ -208,6 +212,7 @@ impl Error {
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => "catalog-full",
             Error::ProjectFull { .. } => "project-full",
             Error::Changed { .. } => "deployment-changed",
+            Error::PlanChanged => "plan-changed",
             Error::CommandInvalid(_) => "command-invalid",
             Error::GroupSize { .. } => "group-size",
             Error::Cooldown { .. } => "group-cooldown",
@@ -242,7 +247,8 @@ impl Error {
             | Error::CatalogFull(_)
             | Error::ProjectFull { .. }
             | Error::Cooldown { .. }
-            | Error::Changed { .. } => 409,
+            | Error::Changed { .. }
+            | Error::PlanChanged => 409,
             Error::BadName(_)
             | Error::Refused(_)
             | Error::GroupSize { .. }
@@ -294,6 +300,9 @@ impl Error {
             }
             Error::Changed { .. } => {
                 "Nothing was started. Look at the deployment and make a new plan, then decide again."
+            }
+            Error::PlanChanged => {
+                "Nothing was started. The cloud, the deployment or a catalogue item has changed since. Look at the new plan, then decide again."
             }
             Error::CommandInvalid(_) => {
                 "Nothing was started. Correct the request, then send it again."

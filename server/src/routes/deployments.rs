@@ -33,7 +33,7 @@ pub async fn list(
     Ok(paged.answer(deployments.await?))
 }
 
-/// Starts a run that deploys a template or a design's newest version.
+/// Starts a run that deploys a template or a version of a design.
 #[utoipa::path(post, path = "/api/v1/deployments", tag = "deployments", request_body = DeployRequest, responses((status = 202, body = Started)))]
 pub async fn create(
     State(services): State<Services>,
@@ -59,6 +59,7 @@ pub async fn create(
         design: wanted.design,
         design_version: wanted.design_version,
         cloud,
+        plan_digest: request.plan_digest,
         despite_quota: request.despite_quota,
     };
     Ok(accepted(services.engine.deploy(&caller.actor, new).await?))
@@ -107,6 +108,7 @@ pub async fn update(
         design_version: wanted.design_version,
         cloud,
         base_run: request.base_run,
+        plan_digest: request.plan_digest,
         instead_of: request.instead_of,
         on_failure: request.on_failure,
         despite_quota: request.despite_quota,
@@ -323,16 +325,7 @@ impl Wanted {
         }
         match (&request.template, &request.design) {
             (template, Some(id)) => {
-                // The user has edited the template with the design, so the request's template is used. The design is
-                // only recorded.
-                let design = services.designs.get(caller.tenant(), id).await?;
-                Ok(Wanted {
-                    template: template.clone().unwrap_or(design.template),
-                    beside: request.beside.clone().or(&design.beside),
-                    layout: design.layout,
-                    design: Some(design.id),
-                    design_version: Some(design.version),
-                })
+                Wanted::of_design(services, caller, request, id, template.as_deref()).await
             }
             (Some(template), None) => Ok(Wanted {
                 template: template.clone(),
@@ -349,6 +342,69 @@ impl Wanted {
             .path("template")),
         }
     }
+
+    /// The requested version of a design, or a text of it that was reviewed.
+    ///
+    /// A reviewed text is deployed as it is, whatever was saved since. It is recorded with a version only if it is the text
+    /// of that version.
+    async fn of_design(
+        services: &Services,
+        caller: &Caller,
+        request: &DeployRequest,
+        id: &str,
+        template: Option<&str>,
+    ) -> Result<Wanted> {
+        let designs = &services.designs;
+        let newest = designs.get(caller.tenant(), id).await?;
+        let asked = request.design_version.unwrap_or(newest.version);
+        let stored = if asked == newest.version {
+            Ok(DesignContent {
+                template: newest.template,
+                beside: newest.beside,
+                layout: newest.layout,
+            })
+        } else {
+            let found = designs.version(caller.tenant(), id, asked).await;
+            found.map(|version| DesignContent {
+                template: version.template,
+                beside: version.beside,
+                layout: version.layout,
+            })
+        };
+        let Some(template) = template else {
+            let stored = stored?;
+            return Ok(Wanted {
+                template: stored.template,
+                beside: request.beside.clone().or(&stored.beside),
+                layout: stored.layout,
+                design: Some(newest.id),
+                design_version: Some(asked),
+            });
+        };
+        let stored = match stored {
+            Ok(stored) => stored,
+            Err(error) if error.is(codes::NOT_FOUND) => DesignContent::default(),
+            Err(error) => return Err(error),
+        };
+        let beside = request.beside.clone().or(&stored.beside);
+        let is_stored = template == stored.template
+            && TemplateFiles::of(&beside.bundle()) == TemplateFiles::of(&stored.beside.bundle());
+        Ok(Wanted {
+            template: template.to_owned(),
+            beside,
+            layout: stored.layout,
+            design: Some(newest.id),
+            design_version: is_stored.then_some(asked),
+        })
+    }
+}
+
+/// The stored content of a design's version.
+#[derive(Default)]
+struct DesignContent {
+    template: String,
+    beside: TemplateFiles,
+    layout: Layout,
 }
 
 pub(super) fn accepted(started: Started) -> impl IntoResponse {

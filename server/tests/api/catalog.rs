@@ -69,7 +69,7 @@ fn packed(files: &[(&str, &str)]) -> Vec<u8> {
     builder.into_inner().unwrap().finish().unwrap()
 }
 
-fn item(name: &str, version: &str, task: &str) -> Vec<u8> {
+pub fn item(name: &str, version: &str, task: &str) -> Vec<u8> {
     packed(&[
         ("item.yml", &manifest(name, version)),
         ("meta/argument_specs.yml", SPECS),
@@ -77,7 +77,7 @@ fn item(name: &str, version: &str, task: &str) -> Vec<u8> {
     ])
 }
 
-async fn upload(browser: &Client, archive: Vec<u8>) -> Response {
+pub async fn upload(browser: &Client, archive: Vec<u8>) -> Response {
     let request = browser
         .request(Method::POST, "/api/v1/catalog")
         .header(header::CONTENT_TYPE, "application/gzip")

@@ -22,7 +22,7 @@ outputs:
   name: {value: {get_attr: [web, name]}}
 ";
 
-async fn start() -> (Lab, Stack, Client) {
+pub async fn start() -> (Lab, Stack, Client) {
     let lab = Lab::memory().await.unwrap();
     let stack = Stack::with_cloud(&lab.auth_url()).await;
     let browser = stack.login("demo").await;

@@ -25,6 +25,7 @@ mod login;
 mod outage;
 mod pages;
 mod permission;
+mod plans;
 mod pulse;
 mod replace;
 mod requests;

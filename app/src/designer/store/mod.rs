@@ -106,6 +106,8 @@ pub struct Workspace {
     pub hint: RwSignal<Option<Hint>>,
     /// The older version that the design is compared with.
     pub against: RwSignal<Option<Arc<Document>>>,
+    /// API names of the states of the deployment to update, by resource name. Empty if the design was not opened for one.
+    pub deployed: RwSignal<HashMap<String, String>>,
     /// Differences to that version.
     pub differences: Memo<Arc<Vec<Difference>>>,
     /// Position of the pointer on the canvas. `None` while it is elsewhere.
@@ -185,6 +187,7 @@ impl Workspace {
             eligible: RwSignal::new(None),
             hint: RwSignal::new(None),
             against,
+            deployed: RwSignal::default(),
             differences,
             pointer: StoredValue::new(None),
             panels: Panels::remembered(),
@@ -210,18 +213,20 @@ impl Workspace {
     pub fn stage(self) -> Stage {
         let problems =
             Memo::new(move |_| Arc::new(self.problems.with(|problems| tallies(problems))));
+        // Differences to an older version come before the states of the deployment.
         let states = Memo::new(move |_| {
+            let mut states = self.deployed.get();
             self.differences.with(|all| {
-                let states = all.iter().filter_map(|one| {
+                states.extend(all.iter().filter_map(|one| {
                     let state = match one.kind {
                         compare::Kind::Added => "plan-create",
                         compare::Kind::Changed => "plan-update",
                         compare::Kind::Removed => return None,
                     };
                     Some((one.resource()?.to_owned(), state.to_owned()))
-                });
-                states.collect::<HashMap<_, _>>()
-            })
+                }));
+            });
+            states
         });
         Stage {
             selection: self.selection.into(),

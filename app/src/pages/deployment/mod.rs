@@ -4,6 +4,7 @@ mod check;
 mod command;
 pub mod compare;
 mod console;
+pub mod design;
 mod groups;
 mod items;
 mod permission;
@@ -28,6 +29,7 @@ use leptos_meta::Title;
 use leptos_router::hooks::{use_navigate, use_params_map};
 use serde_json::Value;
 
+use self::design::{DesignVersionLink, KnownDesign, known_design};
 use crate::{
     client::{self, Force},
     designer::board::Board,
@@ -129,6 +131,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
         ..it.clone()
     });
     let id = part(deployment, |it| it.id.clone());
+    let design = known_design(move || deployment.with(|it| it?.design.clone()));
     let console = RwSignal::new(None::<String>);
     let servers = power::live_servers(deployment);
     let outputs = part(deployment, |it| it.outputs.clone());
@@ -139,7 +142,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     });
     view! {
         <div class="page">
-            {move || head.get().map(|it| view! { <Head it deployment runs /> })}
+            {move || head.get().map(|it| view! { <Head it deployment runs design /> })}
             {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <services::Services deployment />
             <groups::Groups deployment />
@@ -166,9 +169,16 @@ fn part<T: PartialEq + Send + Sync + 'static>(
 }
 
 #[component]
-fn Head(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
-    let design = it.design.clone().zip(it.design_version).map(|(id, version)| {
-        view! { <a class="link" href=format!("/designs/{id}")>{format!("Design v{version}")}</a> }
+fn Head(
+    it: Deployment,
+    deployment: Load<Deployment>,
+    runs: Load<Vec<Run>>,
+    /// What is known about its design.
+    design: Load<Option<KnownDesign>>,
+) -> impl IntoView {
+    let version = it.design_version;
+    let link = it.design.clone().map(|id| {
+        view! { <span><DesignVersionLink id version known=design /></span> }
     });
     view! {
         <header class="page-head">
@@ -178,10 +188,10 @@ fn Head(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> i
                     <StateBadge state=it.state />
                     <span>"by "{it.author.clone()}</span>
                     <span>"updated "<Ago time=it.updated.clone() /></span>
-                    {design}
+                    {link}
                 </p>
             </div>
-            <Actions it=it.clone() deployment runs />
+            <Actions it=it.clone() deployment runs design />
         </header>
         <NextSteps it />
     }
@@ -216,7 +226,13 @@ fn NextSteps(it: Deployment) -> impl IntoView {
 }
 
 #[component]
-fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
+fn Actions(
+    it: Deployment,
+    deployment: Load<Deployment>,
+    runs: Load<Vec<Run>>,
+    /// What is known about its design.
+    design: Load<Option<KnownDesign>>,
+) -> impl IntoView {
     let session = use_session();
     let locked = move || !session.can_change();
     let undeploy = undeploy::undeploy_action();
@@ -226,16 +242,29 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
         navigate.try_with_value(|navigate| navigate("/deployments", Default::default()));
     });
     let state = it.state;
-    let change = it
-        .design
-        .as_ref()
-        .map(|design| format!("/designs/{design}?deployment={}", it.id));
+    let to_change = it.design.as_ref().map(|design| {
+        let link = DesignLink {
+            design,
+            deployment: Some(&it.id),
+            ..DesignLink::default()
+        };
+        (link.editor(), link.plan())
+    });
     let again = it.design.as_ref().map(|design| {
         let link = DesignLink {
             design,
             ..DesignLink::default()
         };
         link.plan()
+    });
+    let version = it.design_version;
+    let is_deleted =
+        Memo::new(move |_| design.with(|known| known == Some(&Some(KnownDesign::Deleted))));
+    let is_outdated = Memo::new(move |_| {
+        design.with(|known| {
+            let known = known.and_then(Option::as_ref);
+            known.is_some_and(|known| known.is_newer_than(version))
+        })
     });
     let rolls_back = it.can_roll_back.then(|| it.id.clone());
     let run = it.last_run.clone().map(|run| format!("/runs/{run}"));
@@ -263,10 +292,18 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
             {(state == DeploymentState::Busy).then_some(run).flatten().map(|run| view! {
                 <a class="button" data-look="primary" href=run><Icon name="eye" />"Watch the run"</a>
             })}
-            {(is_changeable || state == DeploymentState::Busy).then_some(change).flatten().map(|change| view! { <a class="button" href=change><Icon name="pencil" />"Change"</a> })}
-            {(state == DeploymentState::Undeployed).then_some(again).flatten().map(|again| view! {
-                <a class="button" data-look="primary" href=again><Icon name="rocket" />"Deploy again"</a>
+            {(is_changeable || state == DeploymentState::Busy).then_some(to_change).flatten().map(|(editor, plan)| {
+                let change = move || (!is_deleted.get()).then(|| view! {
+                    <a class="button" href=editor.clone()><Icon name="pencil" />"Change"</a>
+                });
+                let update = move || (is_changeable && is_outdated.get()).then(|| view! {
+                    <a class="button" href=plan.clone() title="Plan the update to the newest version of the design"><Icon name="rocket" />"Update"</a>
+                });
+                view! { {update}{change} }
             })}
+            {(state == DeploymentState::Undeployed).then_some(again).flatten().map(|again| move || (!is_deleted.get()).then(|| view! {
+                <a class="button" data-look="primary" href=again.clone()><Icon name="rocket" />"Deploy again"</a>
+            }))}
             {(state == DeploymentState::Undeployed).then(|| view! {
                 <button
                     type="button" class="button" data-look="danger-quiet" disabled=locked

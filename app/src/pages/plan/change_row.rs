@@ -4,7 +4,7 @@ use api::{Action, Change, PropertyChange};
 use leptos::prelude::*;
 use planner::workflow::Origin;
 
-use super::{consequences, values::values};
+use super::{consequences::Consequence, values::values};
 use crate::ui::{Icon, prose};
 
 /// A change, and what is shown with it.
@@ -13,6 +13,8 @@ pub struct Row {
     pub change: Change,
     /// The first step of its resource.
     pub step: Option<String>,
+    /// Its consequences.
+    pub consequences: Vec<Consequence>,
     /// The properties that differ; of a created resource all.
     pub properties: Vec<PropertyChange>,
     /// Address of the resource in the designer.
@@ -30,6 +32,7 @@ pub fn ChangeRow(
     let Row {
         change,
         step,
+        consequences,
         properties,
         design,
     } = row;
@@ -43,7 +46,7 @@ pub fn ChangeRow(
         step.with_value(|step| step.is_some() && selected.with(|selected| selected == step))
             .to_string()
     };
-    let consequences = consequences::of(&change)
+    let consequences = consequences
         .into_iter()
         .map(|one| {
             view! {

@@ -8,12 +8,13 @@ use planner::workflow::Origin;
 
 use super::{
     change_row::{ChangeRow, Row},
+    consequences,
     source::Source,
 };
 use crate::{
     client::Types,
     designer::board::Board,
-    links::DesignLink,
+    links::LinkedDesign,
     load::{Load, Loaded},
     ui::Icon,
 };
@@ -140,8 +141,8 @@ pub fn Changes(
     plan: Plan,
     /// Resource types, for the properties of created resources.
     types: Types,
-    /// The design, and the deployment that the plan updates. `None` if the plan is not of a design.
-    link: Option<(String, Option<String>)>,
+    /// The design, for links to the changed resources. `None` if the content is of no design.
+    design: Option<LinkedDesign>,
     /// The step selected in the graph. A change selects the first step of its resource.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
@@ -155,19 +156,13 @@ pub fn Changes(
         _ => change.properties.clone(),
     };
     let href = |change: &Change| {
-        let (design, deployment) = link.as_ref()?;
+        let design = design.as_ref()?;
         let resource = match (&change.origin, change.action) {
             (_, Action::Delete) => return None,
             (Origin::Drawn, _) => change.resource.as_str(),
             (Origin::Derived { serves, .. }, _) => serves.as_deref()?,
         };
-        let link = DesignLink {
-            design,
-            deployment: deployment.as_deref(),
-            resource: Some(planner::members::drawn(resource)),
-            property: None,
-        };
-        Some(link.editor())
+        Some(design.resource(resource, None))
     };
     GROUPS
         .into_iter()
@@ -182,6 +177,7 @@ pub fn Changes(
                 .map(|change| {
                     let row = Row {
                         step: step_of(&plan, &change.resource),
+                        consequences: consequences::of(&change, &plan),
                         properties: properties(&change),
                         design: href(&change),
                         change,

@@ -2,7 +2,12 @@
 //!
 //! Only what the cloud does by itself is here. The plan says which resources change and why.
 
-use api::{Action, Change};
+use api::{Action, Change, Plan, PropertyChange};
+use hot::expr::Expr;
+use serde_json::Value;
+
+const SERVER: &str = "OS::Nova::Server";
+const RULES_GONE: &str = "Connections that only its rules allow can end.";
 
 /// A consequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,52 +33,144 @@ const fn note(text: &'static str) -> Option<Consequence> {
 }
 
 /// The consequences of a change. Empty if there are none to mention.
-pub fn of(change: &Change) -> Vec<Consequence> {
-    let of_type = match (change.action, change.resource_type.as_str()) {
-        (Action::Replace, "OS::Nova::Server") => loss(
-            "A new server is created from its image. Data on its own disk is lost; attached volumes stay.",
-        ),
-        (Action::Delete, "OS::Nova::Server") => {
-            loss("Data on its own disk is lost; attached volumes stay.")
-        }
-        (Action::Replace, "OS::Cinder::Volume") => {
-            loss("A new volume takes its place. Its data is lost.")
-        }
-        (Action::Delete, "OS::Cinder::Volume") => loss("Its data is lost."),
-        (Action::Replace, "OS::Neutron::FloatingIP") => loss("The public address changes."),
-        (Action::Delete, "OS::Neutron::FloatingIP") => {
-            loss("The public address is given back to the cloud.")
-        }
-        (Action::Replace, "OS::Neutron::Port") => {
-            note("Its address changes, unless the port names it.")
-        }
-        _ => None,
-    };
-    let of_properties = change
-        .properties
-        .iter()
-        .filter_map(|property| of_property(change, &property.name));
+pub fn of(change: &Change, plan: &Plan) -> Vec<Consequence> {
     // A policy keeps the resource or a snapshot of it, and the reason says so.
     let is_kept = |text: &String| text.contains("deletion_policy") || text.contains("external_id");
     if change.action == Action::Delete && change.because.as_ref().is_some_and(is_kept) {
         return Vec::new();
     }
-    of_type.into_iter().chain(of_properties).collect()
+    let of_type = match change.action {
+        Action::Replace => of_replacement(&change.resource_type),
+        Action::Delete => of_deletion(&change.resource_type),
+        _ => None,
+    };
+    let replaces_server = change.action == Action::Replace && change.resource_type == SERVER;
+    let of_addresses = replaces_server.then(|| of_addresses(plan, &change.resource));
+    let of_properties = change
+        .properties
+        .iter()
+        .filter_map(|property| of_property(change, property));
+    let mut found: Vec<Consequence> = Vec::new();
+    for one in of_type
+        .into_iter()
+        .chain(of_addresses.flatten())
+        .chain(of_properties)
+    {
+        // Several parts of one property have the same consequence.
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
 }
 
-fn of_property(change: &Change, path: &str) -> Option<Consequence> {
-    let property = path.split('.').next().unwrap_or(path);
-    match (change.action, change.resource_type.as_str(), property) {
-        (Action::Update, "OS::Nova::Server", "flavor") => {
-            note("The server is resized: it stops and starts again.")
+fn of_replacement(resource_type: &str) -> Option<Consequence> {
+    match resource_type {
+        SERVER => loss(
+            "A new server is created from its image. Data on its own disk is lost; attached volumes stay.",
+        ),
+        "OS::Cinder::Volume" => loss("A new volume takes its place. Its data is lost."),
+        "OS::Neutron::FloatingIP" => loss("The public address changes."),
+        "OS::Neutron::FloatingIPAssociation" => {
+            note("The public address does not answer until it is associated again.")
         }
-        (Action::Update, "OS::Nova::Server", "networks") => {
+        "OS::Neutron::Port" => note("Its address changes, unless the port names it."),
+        "OS::Neutron::Net" | "OS::Neutron::ProviderNet" => loss(
+            "Its subnets and ports are replaced too. What is on it gets other addresses, and its connections break.",
+        ),
+        "OS::Neutron::Subnet" => loss(
+            "Ports with an address of it are replaced. They get other addresses, and their connections break.",
+        ),
+        "OS::Neutron::Router" => note(
+            "Servers behind it have no way out, and their floating IPs do not answer, until the new router is connected.",
+        ),
+        "OS::Neutron::RouterGateway" | "OS::Neutron::RouterInterface" => {
+            note("Servers behind the router have no way out until it is connected again.")
+        }
+        "OS::Octavia::LoadBalancer" => loss(
+            "Its address changes, unless the load balancer names it. All connections through it break.",
+        ),
+        "OS::Octavia::Listener" | "OS::Octavia::Pool" => {
+            note("Connections through it break, and new ones are refused until it is ready again.")
+        }
+        _ => None,
+    }
+}
+
+fn of_deletion(resource_type: &str) -> Option<Consequence> {
+    match resource_type {
+        SERVER => loss("Data on its own disk is lost; attached volumes stay."),
+        "OS::Cinder::Volume" => loss("Its data is lost."),
+        "OS::Neutron::FloatingIP" => loss("The public address is given back to the cloud."),
+        "OS::Neutron::Router" | "OS::Neutron::RouterGateway" | "OS::Neutron::RouterInterface" => {
+            note("Servers behind the router lose their way out through it.")
+        }
+        "OS::Neutron::SecurityGroup" | "OS::Neutron::SecurityGroupRule" => note(RULES_GONE),
+        "OS::Octavia::LoadBalancer" => {
+            loss("Its address is given back to the cloud, and all connections through it break.")
+        }
+        _ => None,
+    }
+}
+
+fn of_property(change: &Change, property: &PropertyChange) -> Option<Consequence> {
+    if change.action != Action::Update {
+        return None;
+    }
+    let name = property.name.split('.').next().unwrap_or_default();
+    match (change.resource_type.as_str(), name) {
+        (SERVER, "flavor") => note("The server is resized: it stops and starts again."),
+        (SERVER, "networks") => {
             note("Network interfaces are attached or detached; its addresses can change.")
         }
-        (Action::Update, "OS::Cinder::Volume", "size") => note(
+        (SERVER | "OS::Neutron::Port", "security_groups") if is_taken_away(property) => {
+            note("A security group is taken off: connections that only this group allows can end.")
+        }
+        ("OS::Neutron::SecurityGroup", "rules") if is_taken_away(property) => note(RULES_GONE),
+        ("OS::Neutron::Port", "fixed_ips") => note("Its addresses change."),
+        ("OS::Neutron::Router", "external_gateway_info") => note(
+            "Servers behind it have no way out while the gateway changes, and its own public address can change.",
+        ),
+        ("OS::Neutron::FloatingIP" | "OS::Neutron::FloatingIPAssociation", "port_id") => {
+            note("The public address leads elsewhere from then on; its open connections break.")
+        }
+        ("OS::Cinder::Volume", "size") => note(
             "The volume is extended; the file system on it is not. An attached volume may be detached for that.",
         ),
         _ => None,
+    }
+}
+
+/// True if a part of the old value is not in the new one.
+fn is_taken_away(property: &PropertyChange) -> bool {
+    match (&property.old, &property.new) {
+        (None, _) => false,
+        (Some(Value::Array(old)), Some(Value::Array(new))) => {
+            old.iter().any(|one| !new.contains(one))
+        }
+        (old, new) => old != new,
+    }
+}
+
+/// The consequence of a replaced server for its addresses. A port that stays keeps its addresses.
+fn of_addresses(plan: &Plan, server: &str) -> Option<Consequence> {
+    let workflow = plan.workflow.as_ref()?;
+    let networks = workflow.resources.get(server)?.properties.get("networks");
+    let interfaces = match networks {
+        Some(Expr::List(networks)) => networks.len(),
+        _ => 0,
+    };
+    let ports = workflow.ports_of(server);
+    let stays = |port: &&str| {
+        let mut changes = plan.changes.iter();
+        changes.any(|change| {
+            change.resource == **port && matches!(change.action, Action::None | Action::Update)
+        })
+    };
+    if interfaces > 0 && ports.len() == interfaces && ports.iter().all(stays) {
+        note("Its addresses stay: the new server takes over its ports.")
+    } else {
+        loss("Its addresses change: it gets new network interfaces.")
     }
 }
 
@@ -91,21 +188,94 @@ mod tests {
         .unwrap()
     }
 
+    fn texts(change: &Change) -> Vec<&'static str> {
+        let found = of(change, &Plan::default());
+        found.into_iter().map(|one| one.text).collect()
+    }
+
     #[test]
     fn a_new_flavor_restarts_and_a_replacement_loses_the_disk() {
-        let resize = of(&change("update", "OS::Nova::Server", "flavor"));
-        assert!(resize[0].text.contains("stops and starts"), "{resize:?}");
-        let replace = of(&change("replace", "OS::Nova::Server", "flavor"));
+        let resize = texts(&change("update", "OS::Nova::Server", "flavor"));
+        assert!(resize[0].contains("stops and starts"), "{resize:?}");
+        let replace = change("replace", "OS::Nova::Server", "flavor");
+        let replace = of(&replace, &Plan::default());
         assert_eq!(replace.len(), 1);
         assert!(replace[0].is_loss && replace[0].text.contains("disk is lost"));
-        assert_eq!(of(&change("update", "OS::Neutron::Net", "name")), []);
+        assert_eq!(
+            texts(&change("update", "OS::Neutron::Net", "name")).len(),
+            0
+        );
     }
 
     #[test]
     fn what_a_policy_keeps_is_not_lost() {
         let mut volume = change("delete", "OS::Cinder::Volume", "size");
-        assert_eq!(of(&volume).len(), 1);
+        assert_eq!(texts(&volume).len(), 1);
         volume.because = Some("`deletion_policy: Retain`: it stays in the cloud".to_owned());
-        assert_eq!(of(&volume), []);
+        assert_eq!(texts(&volume).len(), 0);
+    }
+
+    /// The addresses of a replaced server with one interface through `web_port` and, if named, another.
+    fn addresses(port: &str, other: Option<&str>) -> Consequence {
+        let mut networks = vec![json!({"port": {"get_resource": "web_port"}})];
+        networks.extend(other.map(|network| json!({"network": network})));
+        let plan: Plan = serde_json::from_value(json!({
+            "diagnostics": [],
+            "changes": [
+                change("replace", "OS::Nova::Server", "image"),
+                {"action": port, "resource": "web_port", "type": "OS::Neutron::Port", "origin": {"from": "drawn"}},
+            ],
+            "workflow": {"steps": [], "resources": {
+                "web": {"type": "OS::Nova::Server", "origin": {"from": "drawn"}, "properties": {"networks": networks}},
+            }},
+        }))
+        .unwrap();
+        of(&plan.changes[0], &plan)[1]
+    }
+
+    #[test]
+    fn a_replaced_server_keeps_the_addresses_of_ports_that_stay() {
+        assert!(!addresses("none", None).is_loss);
+        assert!(addresses("none", None).text.contains("addresses stay"));
+        assert!(addresses("replace", None).is_loss);
+        assert!(
+            addresses("none", Some("back")).is_loss,
+            "one more interface"
+        );
+    }
+
+    #[test]
+    fn replaced_networks_and_load_balancers_break_connections() {
+        for (resource_type, word) in [
+            ("OS::Octavia::LoadBalancer", "address changes"),
+            ("OS::Neutron::Net", "other addresses"),
+            ("OS::Neutron::Subnet", "other addresses"),
+            ("OS::Neutron::Router", "no way out"),
+            ("OS::Neutron::RouterInterface", "no way out"),
+        ] {
+            let found = texts(&change("replace", resource_type, "name"));
+            assert!(found[0].contains(word), "{resource_type}: {found:?}");
+        }
+        let gateway = texts(&change(
+            "update",
+            "OS::Neutron::Router",
+            "external_gateway_info.network",
+        ));
+        assert!(gateway[0].contains("no way out"), "{gateway:?}");
+    }
+
+    #[test]
+    fn a_security_group_that_is_taken_off_can_end_connections() {
+        let groups = |old, new| {
+            let mut port = change("update", "OS::Neutron::Port", "security_groups");
+            port.properties[0].old = old;
+            port.properties[0].new = new;
+            texts(&port)
+        };
+        let both = || Some(json!(["a", "b"]));
+        assert_eq!(groups(both(), Some(json!(["a"]))).len(), 1);
+        assert_eq!(groups(Some(json!(["a"])), both()).len(), 0, "one is added");
+        assert_eq!(groups(Some(json!("b")), None).len(), 1);
+        assert_eq!(groups(None, Some(json!("b"))).len(), 0);
     }
 }

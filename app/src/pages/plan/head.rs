@@ -7,6 +7,8 @@ use super::{
     Page, changes,
     obstacle::ObstacleNote,
     quota::{self, QuotaLine},
+    start::is_outdated,
+    version::{NewerVersionNote, VersionLine},
 };
 use crate::{
     load::Loaded,
@@ -70,6 +72,7 @@ pub(super) fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
         <header class="plan-head">
             <div class="plan-summary">
                 <h1>"Plan"</h1>
+                <VersionLine page />
                 <Counts page />
                 <QuotaLine plan=page.plan />
                 {back_to}
@@ -108,8 +111,14 @@ pub(super) fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
                 </button>
             </form>
         </header>
+        <NewerVersionNote page />
         <ObstacleNote page />
         <ProblemNote problem=page.refused />
+        {move || page.refused.with(|refused| is_outdated(refused.as_ref())).then(|| view! {
+            <p class="plan-again">
+                <button type="button" class="button" on:click=move |_| page.plan_again()><Icon name="rotate-cw" />"Show the new plan"</button>
+            </p>
+        })}
     }
 }
 

@@ -1,9 +1,13 @@
 //! The plan: the changes of a deployment, and the workflow for them. The Deploy button starts it.
 //!
 //! The server computes the plan from the template, the cloud's facts and the current deployment. The page requests a
-//! new plan when a parameter or the deployment to update changes. The template is a design's, or that of an earlier run to
-//! which a deployment is rolled back.
+//! new plan when a parameter or the deployment to update changes. The template is a version of a design, or that of an
+//! earlier run to which a deployment is rolled back.
+//!
+//! The page's address has all of it but hidden and long parameter values, so that others who open it see the same plan.
+//! Deploy starts what was reviewed: the version is sent with its text, and the digest of the plan's changes.
 
+mod address;
 mod change_row;
 mod changes;
 mod consequences;
@@ -15,6 +19,7 @@ mod quota;
 mod source;
 mod start;
 mod values;
+mod version;
 
 use api::{Deployment, OnFailure, Plan, PlanRequest, Problem, Run};
 use leptos::prelude::*;
@@ -34,6 +39,7 @@ use crate::{
     client::{self, Types},
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
+    links::LinkedDesign,
     load::{Load, Loaded},
     ui::{Command, Diagnostics, Empty, ProblemCard, ProblemNote, skeleton, use_palette},
 };
@@ -45,6 +51,10 @@ struct Page {
     deployments: Load<Vec<Deployment>>,
     types: Load<Types>,
     plan: RwSignal<Loaded<Plan>>,
+    /// True while a plan of the present inputs is not there yet.
+    is_planning: RwSignal<bool>,
+    /// Number of the requests for a new plan of the same inputs.
+    requested: RwSignal<u32>,
     form: Form,
     /// Id of the deployment to update. `None` for a new deployment.
     target: RwSignal<Option<String>>,
@@ -67,9 +77,14 @@ struct Page {
 #[component]
 pub fn PlanPage() -> impl IntoView {
     let (id, query) = (id_of_page(), use_query_map());
+    // A text that is no number leads to the server's answer that there is no such version.
+    let version = Memo::new(move |_| {
+        let version = query.with(|query| query.get("version"))?;
+        Some(version.parse().unwrap_or(0))
+    });
     let page = Page::new(Load::new(move || {
-        let id = id.get();
-        async move { Source::of_design(&id).await }
+        let (id, version) = (id.get(), version.get());
+        async move { Source::of_design(&id, version).await }
     }));
     Effect::new(move |_| page.target.set(query.with(|query| query.get("deployment"))));
     let name = Memo::new(move |_| page.source_name());
@@ -124,11 +139,14 @@ fn id_of_page() -> Memo<String> {
 
 impl Page {
     fn new(source: Load<Source>) -> Page {
+        let query = use_query_map();
         let page = Page {
             source,
             deployments: Load::new(client::deployments),
             types: Load::new(client::resource_types),
             plan: RwSignal::new(Loaded::Loading),
+            is_planning: RwSignal::new(true),
+            requested: RwSignal::new(0),
             form: Form::new(),
             target: RwSignal::new(None),
             name: RwSignal::new(String::new()),
@@ -155,6 +173,8 @@ impl Page {
                         page.form.preset(parameters.clone().unwrap_or_default());
                     }
                 }
+                page.form
+                    .fill(|name| query.with_untracked(|query| query.get(&address::field(name))));
             });
         });
         keep_planned(page);
@@ -197,6 +217,18 @@ impl Page {
             .with(|source| source?.design().map(str::to_owned))
     }
 
+    /// The design for links to places in it, also if the content of a run is planned. Tracks.
+    fn linked_design(self) -> Option<LinkedDesign> {
+        self.source.with(|source| {
+            let link = source?.link()?;
+            Some(LinkedDesign {
+                id: link.design.to_owned(),
+                version: link.version,
+                deployment: self.target.get(),
+            })
+        })
+    }
+
     /// Name of what the plan is for. Tracks.
     fn verb(self) -> &'static str {
         if self.run().is_some() {
@@ -206,6 +238,14 @@ impl Page {
         } else {
             "Update"
         }
+    }
+
+    /// Requests a new plan of the same inputs, after the present one has turned out to be outdated.
+    fn plan_again(self) {
+        self.refused.set(None);
+        self.plan.set(Loaded::Loading);
+        self.deployments.reload();
+        self.requested.update(|number| *number += 1);
     }
 
     /// The run whose content is planned. Tracks.
@@ -227,9 +267,13 @@ fn keep_planned(page: Page) {
             .source
             .with(|source| source.map(|source| (source.template.clone(), source.beside.clone())))
         else {
+            // The plan of another version is not shown beside this one.
+            page.plan.set(Loaded::Loading);
             return false;
         };
+        page.is_planning.set(true);
         is_free.track();
+        page.requested.track();
         let request = PlanRequest {
             template,
             beside,
@@ -244,6 +288,7 @@ fn keep_planned(page: Page) {
             if request_number.try_get_value() != Some(number) {
                 return;
             }
+            page.show_address();
             leptos::task::spawn_local(async move {
                 let answer = client::plan(&request).await;
                 if request_number.try_get_value() == Some(number) {
@@ -251,6 +296,7 @@ fn keep_planned(page: Page) {
                         Ok(plan) => Loaded::Ready(plan),
                         Err(problem) => Loaded::Failed(problem),
                     });
+                    page.is_planning.try_set(false);
                 }
             });
         };
@@ -303,14 +349,13 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
             },
         })
     };
-    let link = move || Some((page.design()?, page.target.get()));
     let left = move || {
         page.plan.with(|plan| match plan {
             Loaded::Loading => skeleton::rows(7),
             Loaded::Failed(problem) => view! { <PlanProblem problem=problem.clone() /> }.into_any(),
             Loaded::Ready(plan) => view! {
-                <Diagnostics diagnostics=plan.diagnostics.clone() design=link() />
-                <Changes plan=plan.clone() types=page.types.get().unwrap_or_default() link=link() selected />
+                <Diagnostics diagnostics=plan.diagnostics.clone() design=page.linked_design() />
+                <Changes plan=plan.clone() types=page.types.get().unwrap_or_default() design=page.linked_design() selected />
             }
             .into_any(),
         })

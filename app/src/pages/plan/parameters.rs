@@ -11,6 +11,11 @@ use serde_json::{Number, Value};
 
 use crate::ui::prose;
 
+/// Maximum length of a value in the page's address, in bytes. Longer ones are left out.
+const SHARED_BYTES_MAX: usize = 100;
+/// Maximum length of all values in the page's address, in bytes. Servers and proxies accept 8 KiB.
+const SHARED_BYTES_ALL_MAX: usize = 2_000;
+
 /// Parameters and entered values.
 #[derive(Clone, Copy)]
 pub struct Form {
@@ -76,6 +81,34 @@ impl Form {
         self.parameters.set(parameters.collect());
     }
 
+    /// Fills fields with the texts of an address. Fields of hidden parameters stay empty.
+    pub fn fill(self, text_of: impl Fn(&str) -> Option<String>) {
+        let found: Vec<(String, String)> = self.parameters.with_untracked(|parameters| {
+            let open = parameters.iter().filter(|parameter| !parameter.hidden);
+            open.filter_map(|parameter| Some((parameter.name.clone(), text_of(&parameter.name)?)))
+                .collect()
+        });
+        if !found.is_empty() {
+            self.typed.update(|typed| typed.extend(found));
+        }
+    }
+
+    /// Entered texts for the page's address, by name: no hidden ones, and no long ones. Does not track.
+    pub fn shared(self) -> Vec<(String, String)> {
+        self.parameters.with_untracked(|parameters| {
+            let open = |parameter: &&Parameter| {
+                !parameter.hidden && self.set_by(&parameter.name).is_none()
+            };
+            let open = parameters.iter().filter(open);
+            self.typed.with_untracked(|typed| {
+                self.preset.with_untracked(|preset| {
+                    let names = open.map(|parameter| parameter.name.as_str());
+                    shared(names, typed, preset)
+                })
+            })
+        })
+    }
+
     /// Entered values. Empty fields are left out, so that defaults apply. Tracks.
     pub fn values(self) -> BTreeMap<String, Value> {
         self.parameters.with(|parameters| {
@@ -114,6 +147,28 @@ fn values(
             (!text.is_empty()).then(|| (parameter.name.clone(), value(&parameter.kind, text)))
         })
         .collect()
+}
+
+/// The texts that differ from the fields' first ones, as far as they are short.
+fn shared<'a>(
+    names: impl Iterator<Item = &'a str>,
+    typed: &BTreeMap<String, String>,
+    preset: &BTreeMap<String, Value>,
+) -> Vec<(String, String)> {
+    let mut left = SHARED_BYTES_ALL_MAX;
+    let mut found = Vec::new();
+    for name in names {
+        let Some(text) = typed.get(name) else {
+            continue;
+        };
+        let first = preset.get(name).map(plain).unwrap_or_default();
+        let bytes = name.len() + text.len();
+        if *text != first && text.len() <= SHARED_BYTES_MAX && bytes <= left {
+            left -= bytes;
+            found.push((name.to_owned(), text.clone()));
+        }
+    }
+    found
 }
 
 /// Text of a field as a value of its type. Invalid text is sent as a string, because the server's error message is
@@ -308,7 +363,21 @@ mod tests {
 
     use hot::document::Document;
 
-    use super::{grouped, rules, value, values};
+    use super::{SHARED_BYTES_MAX, grouped, rules, shared, value, values};
+
+    #[test]
+    fn an_address_has_short_values_that_were_entered() {
+        let long = "x".repeat(SHARED_BYTES_MAX + 1);
+        let typed = serde_json::from_value(
+            json!({"size": "3", "name": "web", "note": "", "key": long, "code": "1234"}),
+        )
+        .unwrap();
+        let preset = serde_json::from_value(json!({"name": "web", "note": "old"})).unwrap();
+        let open = ["key", "name", "note", "other", "size"];
+        let found = shared(open.into_iter(), &typed, &preset);
+        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        assert_eq!(found, [pair("note", ""), pair("size", "3")]);
+    }
 
     #[test]
     fn parameters_are_shown_in_the_templates_groups() {

@@ -1,6 +1,6 @@
 //! The start of the planned run, with the confirmations that it needs.
 
-use api::{DeployRequest, PermissionRequest, Plan, Severity};
+use api::{DeployRequest, PermissionRequest, Plan, Problem, Severity};
 use leptos::prelude::*;
 use leptos_router::{NavigateOptions, hooks::use_navigate};
 
@@ -74,11 +74,13 @@ impl Starter {
             return;
         };
         let target = page.target.get_untracked();
-        let base_run = page.plan.with_untracked(|plan| match plan {
-            Loaded::Ready(plan) => plan.base_run.clone(),
-            _ => None,
+        let (base_run, digest) = page.plan.with_untracked(|plan| match plan {
+            Loaded::Ready(plan) => (plan.base_run.clone(), plan.digest.clone()),
+            _ => (None, None),
         });
         let instead_of = untrack(|| page.instead_of());
+        // The run at work changes the plan with each step, and the user has chosen to update what exists at its end.
+        let plan_digest = digest.filter(|_| instead_of.is_none());
         let permission = page.permission_untracked();
         if let Some(problem) = permission.as_ref().and_then(PermissionRequest::problem) {
             return self.toasts.warn(format!("Not started: {problem}."));
@@ -88,8 +90,9 @@ impl Starter {
         leptos::task::spawn_local(async move {
             let content = match source.origin {
                 // The planned template: the design may have a newer version by now.
-                Origin::Design { id, .. } => DeployRequest {
+                Origin::Design { id, version, .. } => DeployRequest {
                     design: Some(id),
+                    design_version: Some(version),
                     template: Some(source.template),
                     beside: source.beside,
                     ..DeployRequest::default()
@@ -104,6 +107,7 @@ impl Starter {
                 parameters: page.form.values_untracked(),
                 on_failure: page.on_failure.get_untracked(),
                 base_run,
+                plan_digest,
                 instead_of: instead_of.clone(),
                 despite_quota: over_quota == OverQuota::DeployAnyway,
                 ..content
@@ -153,10 +157,19 @@ impl Page {
     /// True if there is a workflow for the current form, and the user has decided what it needs: whether to exceed the
     /// quota, and whether to take the place of the run at work.
     pub(super) fn is_deployable(self) -> bool {
+        if self.is_planning.get() {
+            return false;
+        }
         self.plan
             .with(|plan| deployable(plan) && (quota::fits(plan) || self.despite_quota.get()))
             && self.is_free()
     }
+}
+
+/// True if the server has refused a plan because it, or its deployment, has changed since.
+pub(super) fn is_outdated(refused: Option<&Problem>) -> bool {
+    let codes = ["deployment-changed", "plan-changed"];
+    refused.is_some_and(|problem| codes.contains(&problem.code.as_str()))
 }
 
 fn deployable(plan: &Loaded<Plan>) -> bool {

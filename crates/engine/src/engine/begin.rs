@@ -52,6 +52,10 @@ impl Engine {
     ) -> Result<Started> {
         self.core.check_running()?;
         check_name(&new.name)?;
+        if let Some(digest) = &new.plan_digest {
+            let checked = self.check_reviewed(actor, None, new.preview(), digest);
+            Box::pin(checked).await?;
+        }
         let catalog = self.catalog_for(&actor.tenant, None).await?;
         let id = Uuid::now_v7().to_string();
         let pseudo = pseudo_parameters(&new.name, &id, &actor.tenant);

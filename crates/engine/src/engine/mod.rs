@@ -19,6 +19,7 @@ mod power;
 mod read;
 mod recover;
 mod replace;
+mod reviewed;
 mod roll_back;
 mod scale;
 mod search;
@@ -91,6 +92,9 @@ pub struct NewDeployment {
     pub design_version: Option<u32>,
     /// Facts about the cloud for passes and checks.
     pub cloud: CloudFacts,
+    /// Digest of the plan that the user has reviewed. The deployment is refused if its plan has other changes. `None`
+    /// compares nothing.
+    pub plan_digest: Option<String>,
     /// True to start even if a quota is exceeded.
     pub despite_quota: bool,
 }
@@ -117,6 +121,9 @@ pub struct Changes {
     /// The deployment's newest run when the user saw the plan. The update is refused if there is a newer one. `None`
     /// checks nothing.
     pub base_run: Option<String>,
+    /// Digest of the plan that the user has reviewed. The update is refused if its plan has other changes. `None` compares
+    /// nothing.
+    pub plan_digest: Option<String>,
     /// The run at work, whose place the update takes. `None` refuses the update while a run is at work.
     pub instead_of: Option<String>,
     /// Requests for scaling groups, by full name. Other groups keep their members.

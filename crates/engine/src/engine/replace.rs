@@ -11,7 +11,7 @@ use store::{DeploymentRow, Outcome};
 use tokio::{sync::oneshot, time::timeout};
 use tracing::Instrument;
 
-use super::{Changes, Engine, Force, Hidden, Preview, begin::check_quota, let_go};
+use super::{Changes, Engine, Force, begin::check_quota, let_go, reviewed::check_digest};
 use crate::{Actor, Error, Result, run::Command};
 
 /// Time that a request waits for the end of the steps at work. The update begins later by itself.
@@ -56,6 +56,8 @@ impl Engine {
         self.make_way(actor, &row, run).await?;
         let changes = Changes {
             base_run: Some(run.to_owned()),
+            // The reviewed plan was made while the run was at work.
+            plan_digest: None,
             ..changes
         };
         let begun = self.begin_update(actor, deployment, changes).await;
@@ -95,15 +97,12 @@ impl Engine {
 
     /// Checks that the update can be planned from what exists now.
     async fn check_plan(&self, actor: &Actor, deployment: &str, changes: &Changes) -> Result<()> {
-        let preview = Preview {
-            template: changes.template.clone(),
-            bundle: changes.bundle.clone(),
-            parameters: changes.parameters.clone(),
-            cloud: changes.cloud.clone(),
-            hidden: Hidden::Compared,
-            ..Preview::default()
-        };
-        let plan = self.plan_for(actor, preview, Some(deployment)).await?;
+        let plan = self
+            .plan_for(actor, changes.preview(), Some(deployment))
+            .await?;
+        if let Some(digest) = &changes.plan_digest {
+            check_digest(&plan, digest)?;
+        }
         if !changes.despite_quota {
             check_quota(&plan)?;
         }

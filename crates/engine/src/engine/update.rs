@@ -207,6 +207,7 @@ impl Engine {
         let lost = lost.map(|why| Diagnostic::warning("hidden-value-lost", "parameters", why));
         plan.diagnostics.extend(lost);
         plan.base_run = base_run;
+        plan.digest = plan.workflow.is_some().then(|| plan.digest_of_changes());
         plan
     }
 
@@ -237,6 +238,10 @@ impl Engine {
         }
         self.check_idle(&row).await?;
         self.check_not_suspended(&row).await?;
+        if let Some(digest) = &changes.plan_digest {
+            let checked = self.check_reviewed(actor, Some(deployment), changes.preview(), digest);
+            Box::pin(checked).await?;
+        }
         let stored = Stored {
             stored_hidden: Some(self.stored_hidden_or_lost(actor, &row).await?),
             there: self

@@ -33,6 +33,7 @@ pub mod command;
 mod compare;
 mod compile;
 mod diff;
+mod digest;
 mod exclusive;
 mod hooks;
 mod last_runs;
@@ -85,6 +86,10 @@ pub struct Plan {
     /// change of somebody else. `None` for a new deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_run: Option<String>,
+    /// The [digest](Plan::digest_of_changes) of the changes, if there is a workflow. A request with it is refused if its
+    /// plan has other changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 impl Plan {

@@ -10,6 +10,7 @@ use hot::diagnostic::listing;
 
 mod circles;
 mod deployments;
+mod digest;
 mod hooks;
 mod messages;
 mod removal;

@@ -1,0 +1,67 @@
+//! A change is carried out only if its plan is the one that its user has reviewed.
+//!
+//! The plan is made again as it was shown, from the present facts, and the digests are compared. Between this plan and the
+//! one that is carried out, facts and template are the same, and the deployment's row is locked by its newest run.
+
+use api::Plan;
+use planner::deployed::GroupRequest;
+
+use super::{Changes, Engine, Hidden, NewDeployment, Preview};
+use crate::{Actor, Error, Result};
+
+impl NewDeployment {
+    /// The input of the plan that is shown for this deployment.
+    pub(super) fn preview(&self) -> Preview {
+        Preview {
+            template: self.template.clone(),
+            bundle: Some(self.bundle.clone()),
+            parameters: self.parameters.clone(),
+            cloud: self.cloud.clone(),
+            hidden: Hidden::Compared,
+            ..Preview::default()
+        }
+    }
+}
+
+impl Changes {
+    /// The input of the plan that is shown for this update.
+    pub(super) fn preview(&self) -> Preview {
+        let sizes = self.groups.iter();
+        let sizes = sizes.filter_map(|(name, request)| match request {
+            GroupRequest::Size(size) => Some((name.clone(), *size)),
+            GroupRequest::Members(_) => None,
+        });
+        Preview {
+            template: self.template.clone(),
+            bundle: self.bundle.clone(),
+            parameters: self.parameters.clone(),
+            cloud: self.cloud.clone(),
+            hidden: Hidden::Compared,
+            groups: sizes.collect(),
+            repairs: self.repairs,
+            versions: self.versions.clone(),
+        }
+    }
+}
+
+impl Engine {
+    /// Plans again, and refuses if the changes are not those of the reviewed digest.
+    pub(super) async fn check_reviewed(
+        &self,
+        actor: &Actor,
+        deployment: Option<&str>,
+        preview: Preview,
+        digest: &str,
+    ) -> Result<()> {
+        let plan = self.plan_for(actor, preview, deployment).await?;
+        check_digest(&plan, digest)
+    }
+}
+
+/// Refuses a plan with another digest. A plan with errors has none: its errors say more.
+pub(super) fn check_digest(plan: &Plan, reviewed: &str) -> Result<()> {
+    match plan.digest.as_deref() {
+        Some(present) if present != reviewed => Err(Error::PlanChanged),
+        _ => Ok(()),
+    }
+}
