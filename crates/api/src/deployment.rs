@@ -271,6 +271,10 @@ pub struct OutputValue {
     /// The reason why it could not be resolved.
     #[serde(default)]
     pub error: Option<String>,
+    /// True if its value is a secret or can contain one: a hidden parameter, a generated password, a private key, or
+    /// what is derived from these. Only members get the value.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
     /// Time at which its attributes were read from the cloud, in RFC 3339. Of several, the earliest. `None` if it has
     /// no attributes, or if the time is unknown.
     #[serde(default)]
@@ -279,4 +283,18 @@ pub struct OutputValue {
     /// `read_at`.
     #[serde(default)]
     pub live: bool,
+}
+
+impl OutputValue {
+    /// Leaves a secret value out, for users who may only look.
+    pub fn without_secret(self) -> OutputValue {
+        if !self.secret || self.value.is_none() {
+            return self;
+        }
+        OutputValue {
+            value: None,
+            error: Some("it is a secret, which only members of the project get".to_owned()),
+            ..self
+        }
+    }
 }

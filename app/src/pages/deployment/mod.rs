@@ -38,7 +38,7 @@ use crate::{
     session::use_session,
     time::Ago,
     ui::state::DisplayState,
-    ui::{Command, CopyButton, Icon, StateBadge, prose, skeleton, use_palette},
+    ui::{Command, CopyButton, Icon, SecretText, StateBadge, prose, skeleton, use_palette},
 };
 
 /// The page of `/deployments/:id`.
@@ -310,7 +310,7 @@ fn Outputs(outputs: Vec<(String, OutputValue)>, deployment: Load<Deployment>) ->
             .map(|(name, output)| {
                 let stored = output.read_at.filter(|_| !output.live);
                 let value = match (output.value, output.error) {
-                    (Some(value), _) => value_view(value, &name),
+                    (Some(value), _) => value_view(&value, &name, output.secret),
                     (None, Some(error)) => view! { <span class="quiet">{prose(&error)}</span> }.into_any(),
                     (None, None) => view! { <span class="quiet">"Not known yet"</span> }.into_any(),
                 };
@@ -344,11 +344,14 @@ fn Outputs(outputs: Vec<(String, OutputValue)>, deployment: Load<Deployment>) ->
     })
 }
 
-/// View of an output: addresses are links, every value can be copied.
-fn value_view(value: Value, name: &str) -> AnyView {
+/// View of an output: secrets are covered, addresses are links, every value can be copied.
+fn value_view(value: &Value, name: &str, is_secret: bool) -> AnyView {
     let text = value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned);
+    if is_secret {
+        return view! { <SecretText name=name.to_owned() text /> }.into_any();
+    }
     // Only these schemes become links: `javascript:` in an output must stay text.
     let is_address = text.starts_with("http://") || text.starts_with("https://");
     let shown = if is_address {
