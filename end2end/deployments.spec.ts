@@ -24,6 +24,20 @@ async function ended(page: Page, run: string, state: string): Promise<void> {
   await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe(state);
 }
 
+test('a list that could not be loaded comes back with the network', async ({ page, context }) => {
+  await login(page);
+  const list = '**/api/v1/deployments?*';
+  await page.route(list, (route) => route.abort('internetdisconnected'));
+  await page.goto('/deployments');
+  await expect(page.getByText('No connection to the server')).toBeVisible();
+  await context.setOffline(true);
+  await page.unroute(list);
+  const asked = page.waitForResponse((response) => response.url().includes('/api/v1/deployments?'));
+  await context.setOffline(false);
+  expect((await asked).ok()).toBe(true);
+  await expect(page.getByText('No connection to the server')).toHaveCount(0);
+});
+
 test('the list has states, addresses and last runs, a search and a filter', async ({ page, request }) => {
   await login(page);
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'reachable', template });

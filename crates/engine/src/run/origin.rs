@@ -293,9 +293,10 @@ resources:
   web: {type: OS::Nova::Server, properties: {user_data: {get_resource: setup}, metadata: {size: {get_attr: [size, value]}}}}
   other: {type: OS::Nova::Server, properties: {metadata: {at: {get_attr: [web, first_address]}}}}
   all: {type: OS::Heat::Value, properties: {value: {get_attr: [web]}}}
+  db: {type: Stackloom::Catalog::mariadb, properties: {user: {get_attr: [pin, value]}, password: {get_attr: [pin, value]}}}
 ";
 
-    fn check(look: impl FnOnce(&Origins<'_>)) {
+    fn check(look: impl FnOnce(Origins<'_>)) {
         let document = Document::parse(TEMPLATE);
         let resources: BTreeMap<String, ResourceSpec> = document
             .template()
@@ -313,7 +314,7 @@ resources:
             .collect();
         let hidden = BTreeSet::from(["word".to_owned()]);
         let spec_of = |name: &str| resources.get(name).cloned();
-        look(&Origins::of(&hidden, &spec_of));
+        look(Origins::of(&hidden, &spec_of));
     }
 
     #[test]
@@ -343,6 +344,21 @@ resources:
             }
             assert!(!origins.reference_is_secret("web"));
             assert!(!origins.attribute_is_secret("other", "show"));
+        });
+    }
+
+    #[test]
+    fn outputs_of_items_have_the_secrets_that_their_texts_name() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+        let catalog = Catalog::load(folder.as_ref()).unwrap();
+        check(|origins| {
+            assert!(origins.attribute_is_secret("db", "address"), "unknown item");
+        });
+        check(|origins| {
+            let origins = origins.with_items(&catalog);
+            assert!(!origins.attribute_is_secret("db", "address"));
+            assert!(origins.attribute_is_secret("db", "url"), "has the user");
+            assert!(origins.attribute_is_secret("db", "other"));
         });
     }
 
