@@ -38,6 +38,32 @@ test('a list that could not be loaded comes back with the network', async ({ pag
   await expect(page.getByText('No connection to the server')).toHaveCount(0);
 });
 
+test('a long list shows its first rows, and searches all', async ({ page }) => {
+  await login(page);
+  const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'one', template: 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n' });
+  await ended(page, run, 'succeeded');
+  await page.route('**/api/v1/deployments?*', async (route) => {
+    const answer = await route.fetch();
+    const [one] = (await answer.json()) as { id: string }[];
+    await route.fulfill({ response: answer, json: Array.from({ length: 120 }, (_, at) => ({ ...one, id: `${one?.id}-${at}`, name: `many-${at}` })) });
+  });
+  await page.goto('/deployments');
+  const rows = page.locator('[data-deployment]');
+  await expect(rows).toHaveCount(50);
+  await expect(page.getByText('50 of 120 are shown')).toBeVisible();
+  await page.getByRole('button', { name: 'Show 50 more' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(rows).toHaveCount(100);
+  await expect(page.getByRole('button', { name: 'Show 20 more' })).toBeFocused();
+  await page.getByRole('searchbox', { name: 'Search deployments' }).fill('many-119');
+  await expect(rows).toHaveCount(1);
+  await expect(page.getByRole('button', { name: /^Show/ })).toHaveCount(0);
+  await page.getByRole('searchbox', { name: 'Search deployments' }).fill('');
+  await expect(rows).toHaveCount(50);
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run, 'succeeded');
+});
+
 test('the list has states, addresses and last runs, a search and a filter', async ({ page, request }) => {
   await login(page);
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'reachable', template });

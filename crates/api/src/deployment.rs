@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Check, DeployedItem, Layout, Permission, PlanRequest, Run, ScalingGroup, Service, TemplateFiles,
+    Check, CheckSummary, DeployedItem, Layout, Permission, PlanRequest, Run, ScalingGroup, Service,
+    TemplateFiles,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -181,6 +182,9 @@ pub struct DeploymentSummary {
     pub addresses: Vec<String>,
     /// The newest run, without steps.
     pub run: Option<Run>,
+    /// The last check, if no run has come after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckSummary>,
 }
 
 /// State of a deployment.

@@ -26,7 +26,7 @@ mod terminal;
 pub use audit::AuditEvent;
 pub use beside::TemplateFiles;
 pub use catalog::{CatalogEntry, DeployedItem, FileChange, ItemComparison, ItemUse, Uploaded};
-pub use check::{ChangedProperty, Check, Finding, FindingKind, RepairRequest};
+pub use check::{ChangedProperty, Check, CheckSummary, Finding, FindingKind, RepairRequest};
 pub use command::{AllServers, CommandKind, CommandRequest, CommandServers, RunCommand};
 pub use console::{ConsoleLog, GraphicalConsole};
 pub use deployment::{
