@@ -7,7 +7,7 @@ use sqlx::Row as _;
 use crate::{
     Error, Page, Result, Store, Tenant,
     column::to_u32,
-    database::{Row, read_all},
+    database::{Row, read_all, statement},
 };
 
 /// An event that is about to be stored.
@@ -17,6 +17,8 @@ pub struct NewAuditEvent {
     pub cloud: String,
     /// The project. `None` for a failed login.
     pub project_id: Option<String>,
+    /// Id of the run that it is about. Its deployment is looked up if the event names none.
+    pub run: Option<String>,
     /// Fields that the API shows.
     pub event: AuditEvent,
 }
@@ -29,8 +31,9 @@ impl Store {
     pub async fn audit_insert(&self, new: &NewAuditEvent) -> Result<()> {
         let event = &new.event;
         sqlx::query(
-            "INSERT INTO audit_events (id, time, cloud, project_id, actor, address, action, target, status, code, request_id) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            "INSERT INTO audit_events (id, time, cloud, project_id, actor, address, action, target, status, code, request_id, deployment) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
+             COALESCE($12, (SELECT deployment FROM runs WHERE id = $13 AND cloud = $3 AND project_id = $4)))",
         )
         .bind(&event.id)
         .bind(&event.time)
@@ -43,27 +46,43 @@ impl Store {
         .bind(i64::from(event.status))
         .bind(&event.code)
         .bind(&event.request_id)
+        .bind(&event.deployment)
+        .bind(&new.run)
         .execute(&self.pool)
         .await
         .map(drop)
         .map_err(Error::at("storing an audit event"))
     }
 
-    /// A page of the project's events, newest first.
+    /// A page of the project's events, or of those about one of its deployments, newest first.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn audit_list(&self, tenant: &Tenant, page: Page) -> Result<Vec<AuditEvent>> {
-        let rows = sqlx::query(
-            "SELECT id, time, actor, address, action, target, status, code, request_id FROM audit_events \
-             WHERE cloud = $1 AND project_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4",
-        )
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .bind(i64::from(page.limit))
-        .bind(i64::from(page.offset))
-        .fetch_all(&self.pool)
-        .await;
+    pub async fn audit_list(
+        &self,
+        tenant: &Tenant,
+        deployment: Option<&str>,
+        page: Page,
+    ) -> Result<Vec<AuditEvent>> {
+        let of_deployment = match deployment {
+            Some(_) => " AND deployment = $5",
+            None => "",
+        };
+        let query = sqlx::query(statement(&[
+            "SELECT id, time, actor, address, action, target, deployment, status, code, request_id FROM audit_events \
+             WHERE cloud = $1 AND project_id = $2",
+            of_deployment,
+            " ORDER BY id DESC LIMIT $3 OFFSET $4",
+        ]));
+        let mut query = query
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .bind(i64::from(page.limit))
+            .bind(i64::from(page.offset));
+        if let Some(deployment) = deployment {
+            query = query.bind(deployment);
+        }
+        let rows = query.fetch_all(&self.pool).await;
         read_all(rows, event, "listing audit events")
     }
 }
@@ -76,6 +95,7 @@ fn event(row: &Row) -> sqlx::Result<AuditEvent> {
         address: row.try_get("address")?,
         action: row.try_get("action")?,
         target: row.try_get("target")?,
+        deployment: row.try_get("deployment")?,
         status: to_u32(row.try_get("status")?)?,
         code: row.try_get("code")?,
         request_id: row.try_get("request_id")?,
@@ -91,6 +111,7 @@ mod tests {
         NewAuditEvent {
             cloud: of.cloud.clone(),
             project_id: Some(of.project_id.clone()),
+            run: None,
             event: AuditEvent {
                 id: format!("{}-{number}", of.project_id),
                 time: format!("2026-01-0{number}T00:00:00Z"),
@@ -98,6 +119,7 @@ mod tests {
                 address: Some("192.0.2.1".into()),
                 action: "DELETE /api/v1/designs/{id}".into(),
                 target: "/api/v1/designs/1".into(),
+                deployment: None,
                 status: 403,
                 code: Some("reader-cannot-change".into()),
                 request_id: "r".into(),
@@ -113,27 +135,36 @@ mod tests {
                 let event = event(number, &tenant());
                 store.audit_insert(&event).await.unwrap();
             }
-            let listed = store.audit_list(&tenant(), Page::ALL).await.unwrap();
+            let listed = store.audit_list(&tenant(), None, Page::ALL).await.unwrap();
             assert_eq!(listed[0], event(5, &tenant()).event, "the newest");
             let part = Page {
                 limit: 2,
                 offset: 1,
             };
-            let part = store.audit_list(&tenant(), part).await.unwrap();
+            let part = store.audit_list(&tenant(), None, part).await.unwrap();
             assert_eq!(part, listed[1..3]);
             for stranger in strangers() {
-                let seen = store.audit_list(&stranger, Page::ALL).await.unwrap();
+                let seen = store.audit_list(&stranger, None, Page::ALL).await.unwrap();
                 assert_eq!(seen, []);
             }
+            let mut of_shop = event(6, &tenant());
+            of_shop.event.deployment = Some("shop".into());
+            store.audit_insert(&of_shop).await.unwrap();
+            let of_shop = of_shop.event;
+            let seen = store.audit_list(&tenant(), Some("shop"), Page::ALL);
+            assert_eq!(seen.await.unwrap(), [of_shop.clone()]);
+            let seen = store.audit_list(&strangers()[0], Some("shop"), Page::ALL);
+            assert_eq!(seen.await.unwrap(), []);
+            let listed = [vec![of_shop], listed].concat();
             let other = strangers().into_iter().next().unwrap();
             store.audit_insert(&event(4, &other)).await.unwrap();
 
             let before = "2026-01-02T00:00:00Z";
             assert_eq!(operator.audit_sweep(before, 100).await.unwrap(), 1);
-            assert_eq!(operator.audit_sweep(before, 2).await.unwrap(), 2);
-            let left = store.audit_list(&tenant(), Page::ALL).await.unwrap();
+            assert_eq!(operator.audit_sweep(before, 2).await.unwrap(), 3);
+            let left = store.audit_list(&tenant(), None, Page::ALL).await.unwrap();
             assert_eq!(left, listed[..2]);
-            let left = store.audit_list(&other, Page::ALL).await.unwrap();
+            let left = store.audit_list(&other, None, Page::ALL).await.unwrap();
             assert_eq!(left.len(), 1, "each project has its own number");
         }
     }

@@ -4,6 +4,7 @@ mod check;
 mod command;
 pub mod compare;
 mod console;
+mod events;
 mod groups;
 mod items;
 mod permission;
@@ -154,6 +155,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             {move || id.get().map(|deployment| view! { <console::ConsoleDialog deployment server=console /> })}
             <strays::Strays deployment />
             <runs::Runs deployment runs />
+            <events::EventSection deployment />
         </div>
     }
 }
