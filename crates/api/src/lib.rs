@@ -14,6 +14,7 @@ mod deployment;
 mod design;
 mod event;
 mod import;
+mod live;
 mod permission;
 mod problem;
 mod run;
@@ -42,6 +43,7 @@ pub use design::{
 pub use event::{Event, EventBody, LogHits, LogLevel, LogLine, LogPosition, LogStream};
 pub use hot::diagnostic::{Diagnostic, Severity};
 pub use import::{ImportNote, ImportRequest, Imported};
+pub use live::LiveResource;
 pub use permission::{
     CHECK_MINUTES, CHECK_MINUTES_MAX, PERMISSION_DAYS_MAX, Permission, PermissionRequest,
     PermittedActions,

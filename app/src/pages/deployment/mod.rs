@@ -7,6 +7,7 @@ mod console;
 mod events;
 mod groups;
 mod items;
+mod live;
 mod permission;
 mod power;
 mod proposal;
@@ -21,8 +22,8 @@ pub mod undeploy;
 use std::collections::HashMap;
 
 use api::{
-    DeployedResource, Deployment, DeploymentState, FindingKind, LiveServer, OutputValue,
-    ResourceState, Run,
+    DeployedResource, Deployment, DeploymentState, FindingKind, LiveResource, LiveServer,
+    OutputValue, ResourceState, Run,
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -132,6 +133,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     let id = part(deployment, |it| it.id.clone());
     let console = RwSignal::new(None::<String>);
     let servers = power::live_servers(deployment);
+    let live = live::live_resources(deployment);
     let outputs = part(deployment, |it| it.outputs.clone());
     let resources = part(deployment, |it| {
         let damage = damage(it).into_iter();
@@ -150,7 +152,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             <Drawing deployment />
             {move || resources.get().map(|(resources, damage)| {
                 let id = deployment.peek().map(|it| it.id).unwrap_or_default();
-                view! { <Resources resources damage deployment=id console servers /> }
+                view! { <Resources resources damage deployment=id console servers live /> }
             })}
             {move || id.get().map(|deployment| view! { <console::ConsoleDialog deployment server=console /> })}
             <strays::Strays deployment />
@@ -445,13 +447,16 @@ fn Resources(
     console: RwSignal<Option<String>>,
     /// The servers as the cloud has them.
     servers: Load<Vec<LiveServer>>,
+    /// Other resources as the cloud has them.
+    live: Load<Vec<LiveResource>>,
 ) -> impl IntoView {
     let session = use_session();
     let count = resources.len();
     let rows = resources.into_iter().enumerate()
         .map(|(number, resource)| {
             let is_server = resource.resource_type == terminal::SERVER;
-            let has_console = is_server && resource.physical_id.is_some();
+            let has_id = resource.physical_id.is_some();
+            let has_console = is_server && has_id;
             let console_button = has_console.then(|| {
                 let server = resource.name.clone();
                 let label = format!("Console of {server}");
@@ -484,7 +489,9 @@ fn Resources(
                 let (deployment, name) = (deployment.clone(), resource.name.clone());
                 view! { <power::PowerMenu deployment name number servers /> }
             });
-            let live = has_console.then(|| view! { <power::LiveState name=resource.name.clone() is_suspended servers /> });
+            let server_state = has_console.then(|| view! { <power::LiveState name=resource.name.clone() is_suspended servers /> });
+            let is_told = live::is_told(&resource.resource_type) && has_id;
+            let other_state = is_told.then(|| view! { <live::LiveNote name=resource.name.clone() live /> });
             let state = match damage.get(&resource.name) {
                 Some(kind) => view! { <StateBadge state=*kind /> }.into_any(),
                 None => view! { <StateBadge state=resource.state /> }.into_any(),
@@ -496,7 +503,7 @@ fn Resources(
                         {resource.derived.then(|| view! { " "<span class="pill" data-tone="derived">"added for you"</span> })}
                     </td>
                     <td class="quiet">{resource.resource_type}</td>
-                    <td>{state}{live}</td>
+                    <td>{state}{server_state}{other_state}</td>
                     <td>{id}</td>
                     <td class="fit"><div class="row-actions">{console_button}{terminal}{power}</div></td>
                 </tr>

@@ -12,6 +12,7 @@ mod health;
 mod hidden;
 mod hooks;
 mod keys;
+mod live;
 mod outputs;
 mod permission;
 mod power;
