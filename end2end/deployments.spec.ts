@@ -64,6 +64,21 @@ test('a long list shows its first rows, and searches all', async ({ page }) => {
   await ended(page, gone.run, 'succeeded');
 });
 
+test('a deployment outlives its design', async ({ page }) => {
+  await login(page);
+  const template = 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n';
+  const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'short-lived', template });
+  const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'orphan', design: design.id });
+  await ended(page, run, 'succeeded');
+  expect((await page.request.delete(`/api/v1/designs/${design.id}`)).ok()).toBe(true);
+  await page.goto('/deployments');
+  await page.locator('[data-deployment="orphan"]').getByRole('link', { name: 'orphan' }).click();
+  await expect(page.getByRole('heading', { name: 'orphan' })).toBeVisible();
+  await expect(page.locator('[data-resource="word"]')).toBeVisible();
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run, 'succeeded');
+});
+
 test('the list has states, addresses and last runs, a search and a filter', async ({ page, request }) => {
   await login(page);
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'reachable', template });
