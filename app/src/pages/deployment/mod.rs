@@ -8,6 +8,7 @@ mod events;
 mod groups;
 mod items;
 mod live;
+mod outputs;
 mod permission;
 mod power;
 mod proposal;
@@ -23,12 +24,11 @@ use std::collections::HashMap;
 
 use api::{
     DeployedResource, Deployment, DeploymentState, FindingKind, LiveResource, LiveServer,
-    OutputValue, ResourceState, Run,
+    ResourceState, Run,
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_navigate, use_params_map};
-use serde_json::Value;
 
 use crate::{
     client::{self, Force},
@@ -40,7 +40,7 @@ use crate::{
     session::use_session,
     time::Ago,
     ui::state::DisplayState,
-    ui::{Command, CopyButton, Icon, SecretText, StateBadge, prose, skeleton, use_palette},
+    ui::{Command, CopyButton, Icon, StateBadge, skeleton, use_palette},
 };
 
 /// The page of `/deployments/:id`.
@@ -143,7 +143,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     view! {
         <div class="page">
             {move || head.get().map(|it| view! { <Head it deployment runs /> })}
-            {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() deployment /> })}
+            {move || outputs.get().map(|outputs| view! { <outputs::Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <services::Services deployment />
             <groups::Groups deployment />
             <items::Items deployment />
@@ -302,78 +302,6 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
             })}
         </div>
     }
-}
-
-#[component]
-fn Outputs(outputs: Vec<(String, OutputValue)>, deployment: Load<Deployment>) -> impl IntoView {
-    (!outputs.is_empty()).then(|| {
-        let live = outputs.iter().filter(|(_, output)| output.live);
-        let read_at = live.filter_map(|(_, output)| output.read_at.clone()).min();
-        let rows = outputs
-            .into_iter()
-            .map(|(name, output)| {
-                let stored = output.read_at.filter(|_| !output.live);
-                let value = match (output.value, output.error) {
-                    (Some(value), _) => value_view(&value, &name, output.secret),
-                    (None, Some(error)) => view! { <span class="quiet">{prose(&error)}</span> }.into_any(),
-                    (None, None) => view! { <span class="quiet">"Not known yet"</span> }.into_any(),
-                };
-                view! {
-                    <div class="output" data-output=name.clone()>
-                        <dt>{name.clone()}{output.description.map(|text| view! { <span class="meta">{text}</span> })}</dt>
-                        <dd>
-                            {value}
-                            {stored.map(|time| view! { <span class="meta" data-stored>"Stored, read "<Ago time /></span> })}
-                        </dd>
-                    </div>
-                }
-            })
-            .collect_view();
-        view! {
-            <section class="section" aria-label="Outputs">
-                <div class="section-head">
-                    <h2>"Outputs"</h2>
-                    {read_at.map(|time| view! { <span class="meta">"Read from the cloud "<Ago time /></span> })}
-                    <button
-                        type="button" class="button" data-look="ghost" data-size="icon-small"
-                        aria-label="Refresh outputs" title="Read outputs from the cloud again"
-                        on:click=move |_| deployment.reload()
-                    >
-                        <Icon name="refresh-cw" />
-                    </button>
-                </div>
-                <dl class="panel outputs">{rows}</dl>
-            </section>
-        }
-    })
-}
-
-/// View of an output: secrets are covered, addresses are links, every value can be copied.
-fn value_view(value: &Value, name: &str, is_secret: bool) -> AnyView {
-    let text = value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned);
-    if is_secret {
-        return view! { <SecretText name=name.to_owned() text /> }.into_any();
-    }
-    // Only these schemes become links: `javascript:` in an output must stay text.
-    let is_address = text.starts_with("http://") || text.starts_with("https://");
-    let shown = if is_address {
-        view! {
-            <a class="link mono" href=text.clone() target="_blank" rel="external noopener noreferrer">
-                {text.clone()}
-                <Icon name="external-link" />
-            </a>
-        }
-        .into_any()
-    } else {
-        view! { <code>{text.clone()}</code> }.into_any()
-    };
-    view! {
-        {shown}
-        <CopyButton text label=format!("Copy {name}") />
-    }
-    .into_any()
 }
 
 /// Damage that the last check has found, by resource name.
