@@ -174,7 +174,7 @@ fn DeploymentTable(deployments: Load<Vec<Deployment>>) -> impl IntoView {
             && shown.with(|shown| !shown.is_empty());
         is_offered.then(|| {
             let ask = move |_| {
-                let all = shown.with_untracked(|shown| shown.iter().map(|it| Deployment::clone(it)).collect());
+                let all: Vec<Deployment> = shown.with_untracked(|shown| shown.iter().map(|it| Deployment::clone(it)).collect());
                 remove.run((all, reload));
             };
             view! {
