@@ -24,6 +24,61 @@ async function ended(page: Page, run: string, state: string): Promise<void> {
   await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe(state);
 }
 
+test('a list that could not be loaded comes back with the network', async ({ page, context }) => {
+  await login(page);
+  const list = '**/api/v1/deployments?*';
+  await page.route(list, (route) => route.abort('internetdisconnected'));
+  await page.goto('/deployments');
+  await expect(page.getByText('No connection to the server')).toBeVisible();
+  await context.setOffline(true);
+  await page.unroute(list);
+  const asked = page.waitForResponse((response) => response.url().includes('/api/v1/deployments?'));
+  await context.setOffline(false);
+  expect((await asked).ok()).toBe(true);
+  await expect(page.getByText('No connection to the server')).toHaveCount(0);
+});
+
+test('a long list shows its first rows, and searches all', async ({ page }) => {
+  await login(page);
+  const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'one', template: 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n' });
+  await ended(page, run, 'succeeded');
+  await page.route('**/api/v1/deployments?*', async (route) => {
+    const answer = await route.fetch();
+    const [one] = (await answer.json()) as { id: string }[];
+    await route.fulfill({ response: answer, json: Array.from({ length: 120 }, (_, at) => ({ ...one, id: `${one?.id}-${at}`, name: `many-${at}` })) });
+  });
+  await page.goto('/deployments');
+  const rows = page.locator('[data-deployment]');
+  await expect(rows).toHaveCount(50);
+  await expect(page.getByText('50 of 120 are shown')).toBeVisible();
+  await page.getByRole('button', { name: 'Show 50 more' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(rows).toHaveCount(100);
+  await expect(page.getByRole('button', { name: 'Show 20 more' })).toBeFocused();
+  await page.getByRole('searchbox', { name: 'Search deployments' }).fill('many-119');
+  await expect(rows).toHaveCount(1);
+  await expect(page.getByRole('button', { name: /^Show/ })).toHaveCount(0);
+  await page.getByRole('searchbox', { name: 'Search deployments' }).fill('');
+  await expect(rows).toHaveCount(50);
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run, 'succeeded');
+});
+
+test('a deployment outlives its design', async ({ page }) => {
+  await login(page);
+  const template = 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n';
+  const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'short-lived', template });
+  const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'orphan', design: design.id });
+  await ended(page, run, 'succeeded');
+  expect((await page.request.delete(`/api/v1/designs/${design.id}`)).ok()).toBe(true);
+  await page.goto('/deployments');
+  await page.locator('[data-deployment="orphan"]').getByRole('link', { name: 'orphan' }).click();
+  await expect(page.getByRole('heading', { name: 'orphan' })).toBeVisible();
+  await expect(page.locator('[data-resource="word"]')).toBeVisible();
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run, 'succeeded');
+});
+
 test('the list has states, addresses and last runs, a search and a filter', async ({ page, request }) => {
   await login(page);
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'reachable', template });

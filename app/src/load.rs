@@ -37,7 +37,8 @@ impl<T: Send + Sync + 'static> Copy for Load<T> {}
 impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// Calls `fetch` after mount and after changes of the signals that it reads before its first await.
     ///
-    /// The response to an outdated request is dropped. During a [`Load::reload`] the old value stays visible.
+    /// The response to an outdated request is dropped. During a [`Load::reload`] the old value stays visible. A fetch that
+    /// failed is repeated when the browser is online again.
     pub fn new<F, Fut>(fetch: F) -> Load<T>
     where
         F: Fn() -> Fut + 'static,
@@ -51,6 +52,7 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         let value = RwSignal::new(Loaded::Loading);
         let wanted = RwSignal::new(0);
         let request_number = StoredValue::new(0_u32);
+        let has_failed = StoredValue::new(false);
         Effect::new(move |seen: Option<u32>| {
             let want = wanted.get();
             let question = fetch();
@@ -62,12 +64,22 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
             leptos::task::spawn_local(async move {
                 let answer = question.await;
                 if request_number.try_get_value() == Some(number) {
+                    has_failed.try_set_value(answer.is_err());
                     apply_response(value, answer);
                 }
             });
             want
         });
-        Load { value, wanted }
+        let load = Load { value, wanted };
+        Effect::new(move |_| {
+            let online = window_event_listener(leptos::ev::online, move |_| {
+                if has_failed.try_get_value() == Some(true) {
+                    load.reload();
+                }
+            });
+            on_cleanup(move || online.remove());
+        });
+        load
     }
 
     /// Fetches the same value again.

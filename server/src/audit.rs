@@ -202,6 +202,7 @@ impl Recorder {
             address: self.address.map(|address| address.to_string()),
             action: cut(&recorded.action),
             target: cut(recorded.target),
+            deployment: id_in(&self.path, "deployments"),
             status: u32::from(recorded.status.as_u16()),
             code: recorded.code,
             request_id: self.request_id.clone(),
@@ -222,6 +223,7 @@ impl Recorder {
             cloud: known.cloud,
             project_id: known.project_id,
             named_project: known.named_project,
+            run: id_in(recorded.target, "runs").or_else(|| id_in(&self.path, "runs")),
             event,
         };
         if let Err(error) = self.services.store.audit_insert(&new).await {
@@ -254,6 +256,13 @@ pub fn names_of(project: &Project) -> [String; 3] {
         json!(["domain", cut(&domain.name), cut(name)]),
     ]
     .map(|parts| parts.to_string())
+}
+
+/// The id in the path of an object of this kind, or of something below it.
+fn id_in(path: &str, kind: &str) -> Option<String> {
+    let (first, rest) = path.strip_prefix("/api/v1/")?.split_once('/')?;
+    let id = rest.split('/').next().filter(|id| !id.is_empty());
+    id.filter(|_| first == kind).map(cut)
 }
 
 /// The beginning of a text.

@@ -94,6 +94,7 @@ impl Caller {
                 .member_roles
                 .iter()
                 .any(|role| session.has_role(role)),
+            member_roles: config.member_roles.clone(),
             expires: session.expires_at().to_string(),
             is_restricted: session.is_restricted(),
             quotas: Default::default(),

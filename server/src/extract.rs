@@ -182,6 +182,8 @@ pub struct Paged {
     /// The part.
     pub page: Page,
     path: String,
+    /// The other parameters of the query, each followed by `&`.
+    others: String,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Paged {
@@ -197,12 +199,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Paged {
         let Query(query) = Query::<PageQuery>::from_request_parts(parts, state).await?;
         let whole = parts.extensions.get::<OriginalUri>();
         let path = whole.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
+        let others = parts.uri.query().unwrap_or_default().split('&');
+        let others = others
+            .filter(|one| !one.is_empty())
+            .filter(|one| !one.starts_with("limit=") && !one.starts_with("offset="));
         Ok(Paged {
             page: Page {
                 limit: query.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX),
                 offset: query.offset,
             },
             path: path.to_owned(),
+            others: others.map(|one| format!("{one}&")).collect(),
         })
     }
 }
@@ -214,7 +221,8 @@ impl Paged {
         let is_full = items.len() >= limit as usize;
         let mut response = Json(items).into_response();
         let next = offset.saturating_add(limit);
-        let link = format!("<{}?limit={limit}&offset={next}>; rel=\"next\"", self.path);
+        let (path, others) = (&self.path, &self.others);
+        let link = format!("<{path}?{others}limit={limit}&offset={next}>; rel=\"next\"");
         if let (true, Ok(link)) = (is_full, link.parse()) {
             response.headers_mut().insert(header::LINK, link);
         }

@@ -2,7 +2,7 @@
 
 use api::{AuditEvent, CloudFacts, CloudInfo, CurrentUser, LoginRequest, LoginSession};
 
-use super::transport::{Answer, done, get, get_page, send};
+use super::transport::{Answer, done, get, send};
 use crate::browser;
 
 /// `GET /clouds`.
@@ -40,7 +40,13 @@ pub async fn cloud_facts() -> Answer<CloudFacts> {
     get("/cloud").await
 }
 
-/// `GET /audit`: the events after the newest `offset`.
-pub async fn audit(offset: usize) -> Answer<Vec<AuditEvent>> {
-    get_page("/audit", offset).await
+/// `GET /audit`: a page of the events after the newest `offset`, of the project or of one of its deployments.
+pub async fn audit(
+    deployment: Option<&str>,
+    limit: usize,
+    offset: usize,
+) -> Answer<Vec<AuditEvent>> {
+    let of = deployment.map(|id| format!("&deployment={}", browser::encode(id)));
+    let of = of.unwrap_or_default();
+    get(&format!("/audit?limit={limit}&offset={offset}{of}")).await
 }

@@ -1,9 +1,9 @@
 //! Calls for deployments, and all that is done with them.
 
 use api::{
-    Check, CommandRequest, ConsoleLog, DeployRequest, Deployment, GraphicalConsole, LiveServer,
-    Permission, PermissionRequest, PowerAction, PowerRequest, RepairRequest, Run, ScaleRequest,
-    Started, Stray, UpgradeRequest,
+    Check, CommandRequest, ConsoleLog, DeployRequest, Deployment, GraphicalConsole, LiveResource,
+    LiveServer, Permission, PermissionRequest, PowerAction, PowerRequest, RepairRequest, Run,
+    ScaleRequest, Started, Stray, UpgradeRequest,
 };
 
 use super::transport::{Answer, Page, call, done, get, get_all, send, unreadable, written};
@@ -114,6 +114,11 @@ pub async fn command(id: &str, request: &CommandRequest) -> Answer<Started> {
 /// `GET /deployments/{id}/servers`.
 pub async fn servers(id: &str) -> Answer<Vec<LiveServer>> {
     get(&format!("/deployments/{}/servers", browser::encode(id))).await
+}
+
+/// `GET /deployments/{id}/live`.
+pub async fn live_resources(id: &str) -> Answer<Vec<LiveResource>> {
+    get(&format!("/deployments/{}/live", browser::encode(id))).await
 }
 
 /// `POST /deployments/{id}/servers/{name}/power`.

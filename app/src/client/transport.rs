@@ -45,7 +45,7 @@ pub(super) async fn get_all<T: DeserializeOwned>(path: &str) -> Answer<Vec<T>> {
     }
 }
 
-pub(super) async fn get_page<T: DeserializeOwned>(path: &str, offset: usize) -> Answer<Vec<T>> {
+async fn get_page<T: DeserializeOwned>(path: &str, offset: usize) -> Answer<Vec<T>> {
     get(&format!("{path}?limit={PAGE}&offset={offset}")).await
 }
 

@@ -3,6 +3,7 @@
 use api::AuditEvent;
 use leptos::prelude::*;
 use leptos_meta::Title;
+use leptos_router::hooks::use_query_map;
 
 use crate::{
     client,
@@ -17,7 +18,12 @@ use crate::{
 pub fn AuditPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Audit log")]);
     let offset = RwSignal::new(0);
-    let events = Load::new(move || client::audit(offset.get()));
+    let query = use_query_map();
+    let deployment = Memo::new(move |_| query.with(|query| query.get("deployment")));
+    let events = Load::new(move || {
+        let (deployment, offset) = (deployment.get(), offset.get());
+        async move { client::audit(deployment.as_deref(), client::PAGE, offset).await }
+    });
     let list = events.view(
         || skeleton::rows(8),
         move |events: Vec<AuditEvent>| {
@@ -37,7 +43,17 @@ pub fn AuditPage() -> impl IntoView {
             <header class="page-head">
                 <div>
                     <h1>"Audit log"</h1>
-                    <p>"Logins, changes and refusals of this project, newest first."</p>
+                    {move || match deployment.get() {
+                        None => view! { <p>"Logins, changes and refusals of this project, newest first."</p> }.into_any(),
+                        Some(id) => view! {
+                            <p>
+                                "Changes and refusals of "<a class="link" href=format!("/deployments/{id}")>"one deployment"</a>
+                                ", newest first. "
+                                <a class="link" href="/audit" on:click=move |_| offset.set(0)>"Show all events"</a>
+                            </p>
+                        }
+                        .into_any(),
+                    }}
                 </div>
             </header>
             {list}
@@ -61,8 +77,12 @@ fn Turner(offset: RwSignal<usize>, is_full: bool) -> impl IntoView {
     view! { {newer} {older} }
 }
 
+/// Events as a table.
 #[component]
-fn EventTable(events: Vec<AuditEvent>) -> impl IntoView {
+pub fn EventTable(
+    /// The events, in order.
+    events: Vec<AuditEvent>,
+) -> impl IntoView {
     let row = |event: AuditEvent| {
         let target = target(&event.target).map(|(href, name)| view! { <a href=href>{name}</a> });
         let result = match &event.code {
@@ -118,6 +138,12 @@ fn action(action: &str) -> String {
         "DELETE /api/v1/deployments/{id}" => "Undeploy",
         "POST /api/v1/deployments/{id}/rollback" => "Roll back",
         "DELETE /api/v1/deployments/{id}/record" => "Remove a deployment",
+        "POST /api/v1/deployments/{id}/suspend" => "Suspend",
+        "POST /api/v1/deployments/{id}/resume" => "Resume",
+        "POST /api/v1/deployments/{id}/upgrade" => "Upgrade an item",
+        "POST /api/v1/deployments/{id}/permission" => "Give a permission",
+        "DELETE /api/v1/deployments/{id}/permission" => "Revoke a permission",
+        "POST /api/v1/deployments/{id}/servers/{name}/power" => "Start, stop or reboot a server",
         "POST /api/v1/deployments/{id}/check" => "Check",
         "POST /api/v1/deployments/{id}/repair" => "Repair",
         "POST /api/v1/deployments/{id}/command" => "Run a command",

@@ -1,11 +1,13 @@
 //! All deployments of the project.
 
-use api::{Deployment, DeploymentState};
+use std::sync::Arc;
+
+use api::{CheckSummary, Deployment, DeploymentState};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
-    client,
+    browser, client,
     frame::{Crumb, use_frame},
     load::Load,
     pages::deployment::remove::remove_action,
@@ -13,36 +15,38 @@ use crate::{
     time::Ago,
     ui::{
         Empty, Icon, StateBadge, skeleton,
-        state::{run_badge, run_title},
+        state::{badge, run_badge, run_title},
     },
 };
+
+/// Number of rows that are shown at once, and that "Show more" adds.
+const ROWS: usize = 50;
 
 /// The list of deployments, or an explanation if it is empty.
 #[component]
 pub fn DeploymentsPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Deployments")]);
     let deployments = Load::new(client::deployments);
-    let query = RwSignal::new(String::new());
-    let filter = RwSignal::new(Filter::Live);
     refresh_while_busy(deployments);
-    let list = deployments.view(
-        || skeleton::rows(5),
-        move |all: Vec<Deployment>| {
-            if all.is_empty() {
-                return view! {
-                    <Empty
-                        icon="rocket" title="Nothing is deployed yet"
-                        text="A deployment has the resources of a design in your project. Open a design, check its plan, and press Deploy."
-                    >
-                        <a class="button" data-look="primary" href="/designs">"Choose a design"</a>
-                    </Empty>
-                }
-                .into_any();
-            }
-            let reload = Callback::new(move |()| deployments.reload());
-            view! { <DeploymentTable deployments=all query filter reload /> }.into_any()
-        },
-    );
+    let has_some =
+        Memo::new(move |_| deployments.with(|all| all.is_some_and(|all| !all.is_empty())));
+    // The table outlives a reload, which keeps the focus of its controls.
+    let list = move || {
+        if has_some.get() {
+            return view! { <DeploymentTable deployments /> }.into_any();
+        }
+        deployments.view(
+            || skeleton::rows(5),
+            |_| view! {
+                <Empty
+                    icon="rocket" title="Nothing is deployed yet"
+                    text="A deployment has the resources of a design in your project. Open a design, check its plan, and press Deploy."
+                >
+                    <a class="button" data-look="primary" href="/designs">"Choose a design"</a>
+                </Empty>
+            },
+        )
+    };
     view! {
         <Title text="Deployments" />
         <div class="page">
@@ -69,7 +73,11 @@ fn refresh_while_busy(deployments: Load<Vec<Deployment>>) {
             return;
         }
         let tick = set_interval_with_handle(
-            move || deployments.reload(),
+            move || {
+                if browser::is_visible() {
+                    deployments.reload();
+                }
+            },
             std::time::Duration::from_secs(4),
         );
         on_cleanup(move || {
@@ -115,54 +123,81 @@ fn matches(it: &Deployment, query: &str) -> bool {
 }
 
 #[component]
-fn DeploymentTable(
-    deployments: Vec<Deployment>,
-    query: RwSignal<String>,
-    filter: RwSignal<Filter>,
-    reload: Callback<()>,
-) -> impl IntoView {
+fn DeploymentTable(deployments: Load<Vec<Deployment>>) -> impl IntoView {
     let session = use_session();
     let remove = remove_action();
+    let query = RwSignal::new(String::new());
+    let filter = RwSignal::new(Filter::Live);
+    let rows = RwSignal::new(ROWS);
     let buttons = Filter::ALL
         .into_iter()
         .map(|(one, label)| {
-            let count = deployments.iter().filter(|it| one.has(it)).count();
+            let count = Memo::new(move |_| {
+                deployments
+                    .with(|all| all.map_or(0, |all| all.iter().filter(|it| one.has(it)).count()))
+            });
             view! {
                 <button
-                    type="button" aria-pressed=move || (filter.get() == one).to_string() disabled=count == 0 && one != Filter::Live
-                    on:click=move |_| filter.set(one)
+                    type="button" aria-pressed=move || (filter.get() == one).to_string()
+                    disabled=move || count.get() == 0 && one != Filter::Live
+                    on:click=move |_| {
+                        filter.set(one);
+                        rows.set(ROWS);
+                    }
                 >
-                    {label}<span class="count">{count}</span>
+                    {label}<span class="count">{move || count.get()}</span>
                 </button>
             }
         })
         .collect_view();
-    let deployments = StoredValue::new(deployments);
+    let sorted = Memo::new(move |_| {
+        let mut all: Vec<Arc<Deployment>> =
+            deployments.with(|all| all.into_iter().flatten().cloned().map(Arc::new).collect());
+        all.sort_by(|one, other| other.updated.cmp(&one.updated));
+        all
+    });
     let shown = Memo::new(move |_| {
         let query = query.get().trim().to_lowercase();
         let filter = filter.get();
-        let mut shown: Vec<Deployment> = deployments.with_value(|all| {
+        sorted.with(|all| {
             let fitting = all
                 .iter()
                 .filter(|it| filter.has(it) && matches(it, &query));
-            fitting.cloned().collect()
-        });
-        shown.sort_by(|one, other| other.updated.cmp(&one.updated));
-        shown
+            fitting.cloned().collect::<Vec<_>>()
+        })
     });
+    let page =
+        move || shown.with(|shown| shown.iter().take(rows.get()).cloned().collect::<Vec<_>>());
+    let reload = Callback::new(move |()| deployments.reload());
     let removal = move || {
         let is_offered = filter.get() == Filter::Only(DeploymentState::Undeployed)
             && shown.with(|shown| !shown.is_empty());
         is_offered.then(|| {
+            let ask = move |_| {
+                let all: Vec<Deployment> = shown.with_untracked(|shown| shown.iter().map(|it| Deployment::clone(it)).collect());
+                remove.run((all, reload));
+            };
             view! {
                 <span class="grow"></span>
                 <button
-                    type="button" class="button" data-look="danger-quiet" disabled=move || !session.can_change()
-                    on:click=move |_| remove.run((shown.get_untracked(), reload))
+                    type="button" class="button" data-look="danger-quiet" disabled=move || !session.can_change() on:click=ask
                 >
                     <Icon name="trash-2" />
                     "Remove these"
                 </button>
+            }
+        })
+    };
+    let more = move || {
+        let count = shown.with(Vec::len);
+        let rest = count.saturating_sub(rows.get());
+        (rest > 0).then(|| {
+            let label = format!("Show {} more", rest.min(ROWS));
+            view! {
+                <div class="table-more">
+                    <span class="meta" role="status">{format!("{} of {count} are shown", rows.get())}</span>
+                    <button type="button" class="button" on:click=move |_| rows.update(|rows| *rows += ROWS)>{label}</button>
+                </div>
             }
         })
     };
@@ -172,7 +207,10 @@ fn DeploymentTable(
                 <Icon name="search" />
                 <input
                     class="input" type="search" aria-label="Search deployments" placeholder="Name, user or address" prop:value=move || query.get()
-                    on:input=move |event| query.set(event_target_value(&event))
+                    on:input=move |event| {
+                        query.set(event_target_value(&event));
+                        rows.set(ROWS);
+                    }
                 />
             </label>
             <div class="segments" role="group" aria-label="State">{buttons}</div>
@@ -182,28 +220,44 @@ fn DeploymentTable(
             <table>
                 <thead>
                     <tr>
-                        <th scope="col">"Name"</th><th scope="col" class="fit">"State"</th><th scope="col" class="fit">"Servers"</th>
+                        <th scope="col">"Name"</th><th scope="col" class="fit">"State"</th><th scope="col" class="fit">"Check"</th>
+                        <th scope="col" class="fit">"Servers"</th>
                         <th scope="col">"Addresses"</th><th scope="col">"Last run"</th><th scope="col" class="fit">"Age"</th>
                         <th scope="col" class="fit">"By"</th>
                     </tr>
                 </thead>
                 <tbody>
-                    <For each=move || shown.get() key=|it| (it.id.clone(), it.state, it.updated.clone(), it.last_run.clone()) let:it>
+                    <For each=page key=|it| row_key(it) let:it>
                         <DeploymentRow it />
                     </For>
                 </tbody>
             </table>
             {move || shown.with(Vec::is_empty).then(|| view! { <p class="table-none">"No deployment matches."</p> })}
         </div>
+        {more}
     }
+}
+
+/// What a row depends on.
+fn row_key(it: &Deployment) -> (String, String, DeploymentState, String) {
+    let summary = it.summary.as_ref();
+    let run = summary.and_then(|summary| summary.run.as_ref());
+    let check = summary.and_then(|summary| summary.check.as_ref());
+    let rest = format!(
+        "{:?} {:?} {:?}",
+        run.map(|run| (&run.id, run.state)),
+        check.map(|check| &check.time),
+        summary.map(|summary| (summary.servers, &summary.addresses)),
+    );
+    (it.id.clone(), it.updated.clone(), it.state, rest)
 }
 
 /// Number of addresses in a row.
 const ADDRESSES: usize = 2;
 
 #[component]
-fn DeploymentRow(it: Deployment) -> impl IntoView {
-    let summary = it.summary.unwrap_or_default();
+fn DeploymentRow(it: Arc<Deployment>) -> impl IntoView {
+    let summary = it.summary.clone().unwrap_or_default();
     let hidden = summary.addresses.len().saturating_sub(ADDRESSES);
     let all = summary.addresses.join(", ");
     let addresses = summary
@@ -226,15 +280,32 @@ fn DeploymentRow(it: Deployment) -> impl IntoView {
         <tr data-link data-deployment=it.name.clone()>
             <td><a class="row-link" href=format!("/deployments/{}", it.id)>{it.name.clone()}</a></td>
             <td class="fit"><StateBadge state=it.state /></td>
+            <td class="fit">{summary.check.map(check_view)}</td>
             <td class="fit count-cell">{summary.servers}</td>
             <td title=all>
                 <span class="addresses">{addresses}{(hidden > 0).then(|| view! { <span class="meta">{format!("and {hidden} more")}</span> })}</span>
             </td>
             <td>{run}</td>
-            <td class="fit quiet"><Ago time=it.created /></td>
-            <td class="fit quiet">{it.author}</td>
+            <td class="fit quiet"><Ago time=it.created.clone() /></td>
+            <td class="fit quiet">{it.author.clone()}</td>
         </tr>
     }
+}
+
+/// The worst finding of the last check, and the number of the others.
+fn check_view(check: CheckSummary) -> AnyView {
+    let state = match check.worst {
+        Some(kind) => view! { <StateBadge state=kind /> }.into_any(),
+        None => badge("succeeded", "As deployed"),
+    };
+    let others = check.findings.saturating_sub(1);
+    view! {
+        <span class="last-check" title=format!("Checked {}", check.time)>
+            {state}
+            {(others > 0).then(|| view! { <span class="meta">{format!("and {others} more")}</span> })}
+        </span>
+    }
+    .into_any()
 }
 
 #[cfg(test)]

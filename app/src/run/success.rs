@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::RunView;
 use crate::{
     time,
-    ui::{CopyButton, Icon, state::run_title},
+    ui::{CopyButton, Icon, SecretText, state::run_title},
 };
 
 /// Number of outputs in the card. The deployment's page has all.
@@ -75,10 +75,15 @@ fn outputs_view(outputs: Vec<(String, OutputValue)>) -> impl IntoView {
                     <Icon name="external-link" />"Open"
                 </a>
             });
+            let shown = if output.secret {
+                view! { <SecretText name=name.clone() text /> }.into_any()
+            } else {
+                view! { <code class="truncate">{text.clone()}</code><CopyButton text label=format!("Copy {name}") />{open} }.into_any()
+            };
             Some(view! {
                 <div class="success-output" data-output=name.clone()>
                     <dt>{name.clone()}</dt>
-                    <dd><code class="truncate">{text.clone()}</code><CopyButton text label=format!("Copy {name}") />{open}</dd>
+                    <dd>{shown}</dd>
                 </div>
             })
         })

@@ -19,6 +19,9 @@ pub struct AuditEvent {
     pub action: String,
     /// Path of the object that was changed or created.
     pub target: String,
+    /// Id of the deployment that it is about, also for events on its runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<String>,
     /// HTTP status of the answer. From 400 on, nothing was changed.
     pub status: u32,
     /// Code of the problem, if the request was refused or failed.

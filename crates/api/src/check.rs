@@ -29,6 +29,30 @@ impl Check {
     }
 }
 
+/// A check, in a list of deployments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CheckSummary {
+    /// Time, in RFC 3339.
+    pub time: String,
+    /// Number of findings.
+    pub findings: u32,
+    /// The worst kind of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst: Option<FindingKind>,
+}
+
+impl CheckSummary {
+    /// The summary of a check.
+    pub fn of(check: &Check) -> CheckSummary {
+        CheckSummary {
+            time: check.time.clone(),
+            findings: u32::try_from(check.findings.len()).unwrap_or(u32::MAX),
+            worst: check.findings.iter().map(|finding| finding.kind).min(),
+        }
+    }
+}
+
 /// A resource that differs from its record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -48,8 +72,8 @@ pub struct Finding {
     pub differences: Vec<ChangedProperty>,
 }
 
-/// The kind of difference between a resource and its record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The kind of difference between a resource and its record, from the worst on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum FindingKind {

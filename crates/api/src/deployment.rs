@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Check, DeployedItem, Layout, Permission, PlanRequest, Run, ScalingGroup, Service, TemplateFiles,
+    Check, CheckSummary, DeployedItem, Layout, Permission, PlanRequest, Run, ScalingGroup, Service,
+    TemplateFiles,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -189,6 +190,9 @@ pub struct DeploymentSummary {
     pub addresses: Vec<String>,
     /// The newest run, without steps.
     pub run: Option<Run>,
+    /// The last check, if no run has come after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckSummary>,
 }
 
 /// State of a deployment.
@@ -279,6 +283,10 @@ pub struct OutputValue {
     /// The reason why it could not be resolved.
     #[serde(default)]
     pub error: Option<String>,
+    /// True if its value is a secret or can contain one: a hidden parameter, a generated password, a private key, or
+    /// what is derived from these. Only members get the value.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
     /// Time at which its attributes were read from the cloud, in RFC 3339. Of several, the earliest. `None` if it has
     /// no attributes, or if the time is unknown.
     #[serde(default)]
@@ -287,4 +295,18 @@ pub struct OutputValue {
     /// `read_at`.
     #[serde(default)]
     pub live: bool,
+}
+
+impl OutputValue {
+    /// Leaves a secret value out, for users who may only look.
+    pub fn without_secret(self) -> OutputValue {
+        if !self.secret || self.value.is_none() {
+            return self;
+        }
+        OutputValue {
+            value: None,
+            error: Some("it is a secret, which only members of the project get".to_owned()),
+            ..self
+        }
+    }
 }

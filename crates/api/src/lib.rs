@@ -14,6 +14,7 @@ mod deployment;
 mod design;
 mod event;
 mod import;
+mod live;
 mod permission;
 mod problem;
 mod run;
@@ -29,7 +30,7 @@ pub use catalog::{
     CatalogEntry, DeployedItem, FileChange, ItemComparison, ItemUse, LintFinding, LintLevel,
     Repository, Uploaded,
 };
-pub use check::{ChangedProperty, Check, Finding, FindingKind, RepairRequest};
+pub use check::{ChangedProperty, Check, CheckSummary, Finding, FindingKind, RepairRequest};
 pub use command::{AllServers, CommandKind, CommandRequest, CommandServers, RunCommand};
 pub use console::{ConsoleLog, GraphicalConsole};
 pub use deployment::{
@@ -45,6 +46,7 @@ pub use design::{
 pub use event::{Event, EventBody, LogHits, LogLevel, LogLine, LogPosition, LogStream};
 pub use hot::diagnostic::{Diagnostic, Severity};
 pub use import::{ImportNote, ImportRequest, Imported};
+pub use live::LiveResource;
 pub use permission::{
     CHECK_MINUTES, CHECK_MINUTES_MAX, PERMISSION_DAYS_MAX, Permission, PermissionRequest,
     PermittedActions,

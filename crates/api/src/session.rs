@@ -77,8 +77,11 @@ pub struct CurrentUser {
     pub project_id: String,
     /// Role names.
     pub roles: Vec<String>,
-    /// True if the user can change things (roles `member` or `admin`).
+    /// True if the user can change things: one of their roles is in `member_roles`.
     pub can_change: bool,
+    /// Roles with which users can change things. With others they only look.
+    #[serde(default)]
+    pub member_roles: Vec<String>,
     /// Time at which the token expires, in RFC 3339.
     pub expires: String,
     /// True for a login by a restricted application credential, which cannot create another one.

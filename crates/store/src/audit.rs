@@ -7,7 +7,7 @@ use sqlx::Row as _;
 use crate::{
     Error, Page, Result, Store, Tenant,
     column::to_u32,
-    database::{Row, read_all},
+    database::{Row, read_all, statement},
 };
 
 /// An event that is about to be stored.
@@ -19,6 +19,8 @@ pub struct NewAuditEvent {
     pub project_id: Option<String>,
     /// The project that a failed login named, in a form of the caller's choice.
     pub named_project: Option<String>,
+    /// Id of the run that it is about. Its deployment is looked up if the event names none.
+    pub run: Option<String>,
     /// Fields that the API shows.
     pub event: AuditEvent,
 }
@@ -31,8 +33,9 @@ impl Store {
     pub async fn audit_insert(&self, new: &NewAuditEvent) -> Result<()> {
         let event = &new.event;
         sqlx::query(
-            "INSERT INTO audit_events (id, time, cloud, project_id, named_project, actor, address, action, target, status, code, request_id) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+            "INSERT INTO audit_events (id, time, cloud, project_id, named_project, actor, address, action, target, status, code, request_id, \
+             deployment) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
+             COALESCE($13, (SELECT deployment FROM runs WHERE id = $14 AND cloud = $3 AND project_id = $4)))",
         )
         .bind(&event.id)
         .bind(&event.time)
@@ -46,13 +49,16 @@ impl Store {
         .bind(i64::from(event.status))
         .bind(&event.code)
         .bind(&event.request_id)
+        .bind(&event.deployment)
+        .bind(&new.run)
         .execute(&self.pool)
         .await
         .map(drop)
         .map_err(Error::at("storing an audit event"))
     }
 
-    /// A page of the project's events, newest first, with the failed logins that named it in one of these ways.
+    /// A page of the project's events, newest first, with the failed logins that named it in one of these ways. With a
+    /// deployment, only the events about that one.
     ///
     /// # Errors
     /// If the database fails.
@@ -60,22 +66,31 @@ impl Store {
         &self,
         tenant: &Tenant,
         [first, second, third]: &[String; 3],
+        deployment: Option<&str>,
         page: Page,
     ) -> Result<Vec<AuditEvent>> {
-        let rows = sqlx::query(
-            "SELECT id, time, actor, address, action, target, status, code, request_id FROM audit_events \
-             WHERE cloud = $1 AND (project_id = $2 OR (project_id IS NULL AND named_project IN ($3, $4, $5))) \
-             ORDER BY id DESC LIMIT $6 OFFSET $7",
-        )
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .bind(first)
-        .bind(second)
-        .bind(third)
-        .bind(i64::from(page.limit))
-        .bind(i64::from(page.offset))
-        .fetch_all(&self.pool)
-        .await;
+        let of_deployment = match deployment {
+            Some(_) => " AND deployment = $8",
+            None => "",
+        };
+        let query = sqlx::query(statement(&[
+            "SELECT id, time, actor, address, action, target, deployment, status, code, request_id FROM audit_events \
+             WHERE cloud = $1 AND (project_id = $2 OR (project_id IS NULL AND named_project IN ($3, $4, $5)))",
+            of_deployment,
+            " ORDER BY id DESC LIMIT $6 OFFSET $7",
+        ]));
+        let mut query = query
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .bind(first)
+            .bind(second)
+            .bind(third)
+            .bind(i64::from(page.limit))
+            .bind(i64::from(page.offset));
+        if let Some(deployment) = deployment {
+            query = query.bind(deployment);
+        }
+        let rows = query.fetch_all(&self.pool).await;
         read_all(rows, event, "listing audit events")
     }
 }
@@ -88,6 +103,7 @@ fn event(row: &Row) -> sqlx::Result<AuditEvent> {
         address: row.try_get("address")?,
         action: row.try_get("action")?,
         target: row.try_get("target")?,
+        deployment: row.try_get("deployment")?,
         status: to_u32(row.try_get("status")?)?,
         code: row.try_get("code")?,
         request_id: row.try_get("request_id")?,
@@ -104,6 +120,7 @@ mod tests {
             cloud: of.cloud.clone(),
             project_id: Some(of.project_id.clone()),
             named_project: None,
+            run: None,
             event: AuditEvent {
                 id: format!("{}-{number}", of.project_id),
                 time: format!("2026-01-0{number}T00:00:00Z"),
@@ -111,6 +128,7 @@ mod tests {
                 address: Some("192.0.2.1".into()),
                 action: "DELETE /api/v1/designs/{id}".into(),
                 target: "/api/v1/designs/1".into(),
+                deployment: None,
                 status: 403,
                 code: Some("reader-cannot-change".into()),
                 request_id: "r".into(),
@@ -157,7 +175,7 @@ mod tests {
                 store.audit_insert(&event).await.unwrap();
             }
             let listed = store
-                .audit_list(&tenant(), &names(&tenant()), Page::ALL)
+                .audit_list(&tenant(), &names(&tenant()), None, Page::ALL)
                 .await
                 .unwrap();
             assert_eq!(listed[0], event(5, &tenant()).event, "the newest");
@@ -166,30 +184,44 @@ mod tests {
                 offset: 1,
             };
             let part = store
-                .audit_list(&tenant(), &names(&tenant()), part)
+                .audit_list(&tenant(), &names(&tenant()), None, part)
                 .await
                 .unwrap();
             assert_eq!(part, listed[1..3]);
             for stranger in strangers() {
                 let seen = store
-                    .audit_list(&stranger, &names(&stranger), Page::ALL)
+                    .audit_list(&stranger, &names(&stranger), None, Page::ALL)
                     .await
                     .unwrap();
                 assert_eq!(seen, []);
             }
+            let mut of_shop = event(6, &tenant());
+            of_shop.event.deployment = Some("shop".into());
+            store.audit_insert(&of_shop).await.unwrap();
+            let of_shop = of_shop.event;
+            for (of, seen) in [
+                (tenant(), vec![of_shop.clone()]),
+                (strangers()[0].clone(), vec![]),
+            ] {
+                let listed = store
+                    .audit_list(&of, &names(&of), Some("shop"), Page::ALL)
+                    .await;
+                assert_eq!(listed.unwrap(), seen);
+            }
+            let listed = [vec![of_shop], listed].concat();
             let other = strangers().into_iter().next().unwrap();
             store.audit_insert(&event(4, &other)).await.unwrap();
 
             let before = "2026-01-02T00:00:00Z";
             assert_eq!(operator.audit_sweep(before, 100).await.unwrap(), 1);
-            assert_eq!(operator.audit_sweep(before, 2).await.unwrap(), 2);
+            assert_eq!(operator.audit_sweep(before, 2).await.unwrap(), 3);
             let left = store
-                .audit_list(&tenant(), &names(&tenant()), Page::ALL)
+                .audit_list(&tenant(), &names(&tenant()), None, Page::ALL)
                 .await
                 .unwrap();
             assert_eq!(left, listed[..2]);
             let left = store
-                .audit_list(&other, &names(&other), Page::ALL)
+                .audit_list(&other, &names(&other), None, Page::ALL)
                 .await
                 .unwrap();
             assert_eq!(left.len(), 1, "each project has its own number");

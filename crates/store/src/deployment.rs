@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use api::{Check, Deployment, DeploymentState, DeploymentSummary, Layout, Run, TemplateFiles};
+use api::{
+    Check, CheckSummary, Deployment, DeploymentState, DeploymentSummary, Layout, Run, TemplateFiles,
+};
 use planner::{
     scaling::{SCALING_GROUP, members},
     workflow::{OutputSpec, ResourceSpec},
@@ -120,7 +122,7 @@ impl Store {
     pub async fn deployment_list(&self, tenant: &Tenant, page: Page) -> Result<Vec<Deployment>> {
         let doing = "listing deployments";
         let rows = sqlx::query(
-            "SELECT id, name, state, suspended, design, design_version, author, last_run, created, updated, CAST(CASE WHEN good IS NULL THEN 0 ELSE 1 END AS BIGINT) AS has_good \
+            "SELECT id, name, state, suspended, design, design_version, author, last_run, last_check, created, updated, CAST(CASE WHEN good IS NULL THEN 0 ELSE 1 END AS BIGINT) AS has_good \
              FROM deployments WHERE cloud = $1 AND project_id = $2 ORDER BY created DESC, id DESC LIMIT $3 OFFSET $4",
         )
         .bind(&tenant.cloud)
@@ -174,7 +176,9 @@ impl Store {
                 servers,
                 addresses,
                 run: runs.remove(&deployment.id),
+                check: deployment.present_check().map(CheckSummary::of),
             });
+            deployment.check = None;
         }
         Ok(deployments)
     }
@@ -523,7 +527,7 @@ fn listed(row: &Row) -> sqlx::Result<Deployment> {
         groups: Vec::new(),
         services: Vec::new(),
         items: Vec::new(),
-        check: None,
+        check: from_json_column(row.try_get("last_check")?)?,
         permission: None,
         outputs: BTreeMap::new(),
     })

@@ -58,6 +58,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1161_design_viewers"
     "1171_hooks"
     "1190_audit_named_projects"
+    "1211_audit_deployments"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -84,6 +85,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1161_design_viewers"
     "1171_hooks"
     "1190_audit_named_projects"
+    "1211_audit_deployments"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

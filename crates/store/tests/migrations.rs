@@ -182,3 +182,77 @@ async fn migrations_keep_the_rows_of_a_filled_database() {
     );
     assert!(orphan.execute(&pool).await.is_err());
 }
+
+/// The last migration before audit events had the deployment.
+const BEFORE_DEPLOYMENTS_OF_EVENTS: i64 = 1171;
+
+#[tokio::test]
+async fn stored_audit_events_get_their_deployment() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("test.db");
+    let options = SqliteConnectOptions::from_str(file.to_str().unwrap())
+        .unwrap()
+        .create_if_missing(true)
+        .foreign_keys(true);
+    let pool = SqlitePoolOptions::new()
+        .connect_with(options)
+        .await
+        .unwrap();
+    apply(&pool, BEFORE_DEPLOYMENTS_OF_EVENTS).await;
+    let shop = "11111111-1111-7111-8111-111111111111";
+    let run = "22222222-2222-7222-8222-222222222222";
+    sqlx::query(
+        r#"INSERT INTO deployments (id, cloud, project_id, name, state, template, layout, parameters, outputs, author, created, updated)
+           VALUES ($1, 'lab', 'p', 'shop', 'deployed', 't', '{"nodes":{}}', '{}', '{}', 'demo', '1', '2')"#,
+    )
+    .bind(shop)
+    .execute(&pool)
+    .await
+    .unwrap();
+    sqlx::query(
+        r#"INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, workflow, author, created)
+           VALUES ($1, $2, 'lab', 'p', 'deploy', 'succeeded', 0, '{"steps":[],"resources":{}}', 'demo', '1')"#,
+    )
+    .bind(run)
+    .bind(shop)
+    .execute(&pool)
+    .await
+    .unwrap();
+    for (id, project, target) in [
+        ("1", "p", "/api/v1/designs/3".to_owned()),
+        ("2", "p", format!("/api/v1/runs/{run}")),
+        ("3", "p", format!("/api/v1/deployments/{shop}/check")),
+        ("4", "other", format!("/api/v1/runs/{run}/cancel")),
+    ] {
+        sqlx::query(
+            "INSERT INTO audit_events (id, time, cloud, project_id, actor, action, target, status, request_id)
+             VALUES ($1, '2026-01-01T00:00:00Z', 'lab', $2, 'demo', 'POST', $3, 200, 'r')",
+        )
+        .bind(id)
+        .bind(project)
+        .bind(target)
+        .execute(&pool)
+        .await
+        .unwrap();
+    }
+    pool.close().await;
+
+    let operator = store::open(&file).await.unwrap();
+    let (store, tenant) = (operator.store(), store::testing::tenant());
+    let of_shop = store
+        .audit_list(&tenant, Some(shop), store::Page::ALL)
+        .await
+        .unwrap();
+    let ids: Vec<&str> = of_shop.iter().map(|event| event.id.as_str()).collect();
+    assert_eq!(ids, ["3", "2"]);
+    let stranger = Tenant {
+        cloud: "lab".into(),
+        project_id: "other".into(),
+    };
+    let theirs = store
+        .audit_list(&stranger, None, store::Page::ALL)
+        .await
+        .unwrap();
+    assert_eq!(theirs[0].deployment, None);
+    store.close().await;
+}

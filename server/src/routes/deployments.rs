@@ -66,15 +66,22 @@ pub async fn create(
 }
 
 /// One deployment, with its resources and outputs. Attributes in outputs are read from the cloud.
+///
+/// The values of secret outputs are for members.
 #[utoipa::path(get, path = "/api/v1/deployments/{id}", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Deployment)))]
 pub async fn get(
     State(services): State<Services>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<Deployment>> {
-    Ok(Json(
-        services.engine.deployment_now(&caller.actor, &id).await?,
-    ))
+    let mut deployment = services.engine.deployment_now(&caller.actor, &id).await?;
+    if !caller.me.can_change {
+        let outputs = deployment.outputs.into_iter();
+        deployment.outputs = outputs
+            .map(|(name, output)| (name, output.without_secret()))
+            .collect();
+    }
+    Ok(Json(deployment))
 }
 
 /// Starts a run that updates the deployment to another template.

@@ -16,6 +16,7 @@ mod events;
 mod export;
 mod health;
 mod import;
+mod live;
 mod login;
 mod me;
 pub mod openapi;
@@ -102,6 +103,7 @@ pub fn api(services: &Services) -> Router<Services> {
             "/deployments/{id}/servers/{name}/terminal",
             get(terminal::open),
         )
+        .route("/deployments/{id}/live", get(live::list))
         .route("/deployments/{id}/servers", get(servers::list))
         .route(
             "/deployments/{id}/servers/{name}/power",

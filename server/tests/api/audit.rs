@@ -1,8 +1,12 @@
 //! The audit trail: logins, refusals and changes of a project, for its members.
 
+use lab::Lab;
 use serde_json::{Value, json};
 
-use crate::stack::{Client, Stack, credentials, json, problem};
+use crate::{
+    lab::ended,
+    stack::{Client, Stack, credentials, json, problem},
+};
 
 const TEMPLATE: &str = "heat_template_version: 2021-04-16\nresources: {}\n";
 
@@ -61,6 +65,58 @@ async fn logins_changes_and_refusals_are_recorded_for_the_project() {
     assert_eq!(trail(&other).await, own);
     let refused = problem(reader.get("/api/v1/audit").await).await;
     assert_eq!(refused, (403, "reader-cannot-change".into()));
+}
+
+#[tokio::test]
+async fn the_events_of_a_deployment_are_those_on_it_and_on_its_runs() {
+    let lab = Lab::memory().await.unwrap();
+    let stack = Stack::with_cloud(&lab.auth_url()).await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let template =
+        "heat_template_version: 2021-04-16\nresources: {front: {type: OS::Neutron::Net}}\n";
+    let mut paths = Vec::new();
+    for name in ["shop", "blog"] {
+        let request = json!({"name": name, "template": template});
+        let started = json(demo.post("/api/v1/deployments", &request).await, 202).await;
+        assert_eq!(ended(&demo, &started).await, "succeeded");
+        paths.push((started["deployment"].clone(), started["run"].clone()));
+    }
+    let (shop, run) = (paths[0].0.as_str().unwrap(), paths[0].1.as_str().unwrap());
+    let path = format!("/api/v1/deployments/{shop}");
+    let nothing = json!({});
+    demo.post(&format!("/api/v1/runs/{run}/cancel"), &nothing)
+        .await;
+    json(demo.post(&format!("{path}/check"), &nothing).await, 200).await;
+    // A refusal in another project is an event of that project.
+    for path in [
+        format!("{path}/check"),
+        format!("/api/v1/runs/{run}/cancel"),
+    ] {
+        assert_eq!(other.post(&path, &nothing).await.status(), 404);
+    }
+
+    let list = format!("/api/v1/audit?deployment={shop}");
+    let events = json(demo.get(&list).await, 200).await;
+    let events = events.as_array().unwrap();
+    let actions = events.iter().map(|event| event["action"].as_str().unwrap());
+    let expected = [
+        "POST /api/v1/deployments/{id}/check",
+        "POST /api/v1/runs/{id}/cancel",
+        "POST /api/v1/deployments",
+    ];
+    assert_eq!(actions.collect::<Vec<_>>(), expected);
+    assert!(events.iter().all(|event| event["deployment"] == shop));
+
+    let first = demo.get(&format!("{list}&limit=2")).await;
+    let next = first.headers()["link"].to_str().unwrap();
+    assert_eq!(next, format!("<{list}&limit=2&offset=2>; rel=\"next\""));
+
+    // Who names the run of another project does not learn of its deployment.
+    let trail = json(other.get("/api/v1/audit").await, 200).await;
+    let about_run = trail.as_array().unwrap().iter();
+    let mut about_run =
+        about_run.filter(|event| event["action"] == "POST /api/v1/runs/{id}/cancel");
+    assert_eq!(about_run.next().unwrap().get("deployment"), None);
 }
 
 #[tokio::test]

@@ -63,6 +63,10 @@ async fn a_network_that_is_gone_is_found_and_created_again_by_its_project_alone(
     assert_eq!(found["findings"], gone);
     let shown = json(demo.get(&path).await, 200).await;
     assert_eq!(shown["check"], found, "it is kept with the deployment");
+    let listed = json(demo.get("/api/v1/deployments").await, 200).await;
+    let summary = json!({"time": found["time"], "findings": 1, "worst": "gone"});
+    assert_eq!(listed[0]["summary"]["check"], summary);
+    assert_eq!(listed[0].get("check"), None, "the list has no findings");
 
     let plan = json!({"template": NETS, "deployment": id, "repair": true});
     let plan = json(demo.post("/api/v1/plan", &plan).await, 200).await;
@@ -77,6 +81,8 @@ async fn a_network_that_is_gone_is_found_and_created_again_by_its_project_alone(
     let request = json!({"check": found["id"]});
     let started = json(demo.post(&repair, &request).await, 202).await;
     assert_eq!(ended(&demo, &started).await, "succeeded");
+    let listed = json(demo.get("/api/v1/deployments").await, 200).await;
+    assert_eq!(listed[0]["summary"].get("check"), None, "it is outdated");
     let again = problem(demo.post(&repair, &request).await).await;
     assert_eq!(again, (409, "deployment-changed".to_owned()));
     let whole = json(demo.post(&check, &nothing).await, 200).await;

@@ -49,6 +49,39 @@ async fn forms_offer_what_the_cloud_has() {
 }
 
 #[tokio::test]
+async fn the_value_of_a_secret_output_is_for_members() {
+    let (_lab, stack, browser) = start().await;
+    let template = "heat_template_version: 2021-04-16
+resources:
+  random: {type: OS::Heat::RandomString}
+outputs:
+  password: {value: {get_attr: [random, value]}}
+  fixed: {value: no secret}
+";
+    let request = json!({"name": "shop", "template": template});
+    let started = json(browser.post("/api/v1/deployments", &request).await, 202).await;
+    assert_eq!(ended(&browser, &started).await, "succeeded");
+    let path = format!(
+        "/api/v1/deployments/{}",
+        started["deployment"].as_str().unwrap()
+    );
+    let shown = json(browser.get(&path).await, 200).await;
+    let password = &shown["outputs"]["password"];
+    assert_eq!(password["secret"], true);
+    let value = password["value"].as_str().unwrap();
+    assert_eq!(shown["outputs"]["fixed"].get("secret"), None);
+
+    let reader = stack.login("reader").await;
+    let seen = json(reader.get(&path).await, 200).await;
+    assert!(!seen.to_string().contains(value), "{seen}");
+    let password = &seen["outputs"]["password"];
+    assert_eq!(password["secret"], true);
+    let why = password["error"].as_str().unwrap();
+    assert!(why.contains("only members"), "{why}");
+    assert_eq!(seen["outputs"]["fixed"]["value"], "no secret");
+}
+
+#[tokio::test]
 async fn what_a_template_names_is_looked_up() {
     let (_lab, _stack, browser) = start().await;
     let errors = async |group: &str, volume: &str| {

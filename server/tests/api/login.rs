@@ -15,6 +15,10 @@ async fn a_person_is_who_keystone_says() {
     let me = json(response, 200).await;
     assert_eq!(me["project_id"], "demo-project-id");
     assert_eq!(me["can_change"], true);
+    assert_eq!(
+        me["member_roles"],
+        json!(["member", "_member_", "manager", "admin"])
+    );
     let browser = stack.with_cookie(&cookie);
     assert_eq!(
         json(browser.get("/api/v1/me").await, 200).await["user"],

@@ -5,8 +5,11 @@ mod command;
 pub mod compare;
 mod console;
 pub mod design;
+mod events;
 mod groups;
 mod items;
+mod live;
+mod outputs;
 mod permission;
 mod power;
 mod proposal;
@@ -21,13 +24,12 @@ pub mod undeploy;
 use std::collections::HashMap;
 
 use api::{
-    DeployedResource, Deployment, DeploymentState, FindingKind, LiveServer, OutputValue,
+    DeployedResource, Deployment, DeploymentState, FindingKind, LiveResource, LiveServer,
     ResourceState, Run,
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_navigate, use_params_map};
-use serde_json::Value;
 
 use self::design::{DesignVersionLink, KnownDesign, known_design};
 use crate::{
@@ -40,7 +42,7 @@ use crate::{
     session::use_session,
     time::Ago,
     ui::state::DisplayState,
-    ui::{Command, CopyButton, Icon, StateBadge, prose, skeleton, use_palette},
+    ui::{Command, CopyButton, Icon, StateBadge, skeleton, use_palette},
 };
 
 /// The page of `/deployments/:id`.
@@ -134,6 +136,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     let design = known_design(move || deployment.with(|it| it?.design.clone()));
     let console = RwSignal::new(None::<String>);
     let servers = power::live_servers(deployment);
+    let live = live::live_resources(deployment);
     let outputs = part(deployment, |it| it.outputs.clone());
     let resources = part(deployment, |it| {
         let damage = damage(it).into_iter();
@@ -143,7 +146,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     view! {
         <div class="page">
             {move || head.get().map(|it| view! { <Head it deployment runs design /> })}
-            {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() deployment /> })}
+            {move || outputs.get().map(|outputs| view! { <outputs::Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <services::Services deployment />
             <groups::Groups deployment />
             <items::Items deployment />
@@ -152,11 +155,12 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             <Drawing deployment />
             {move || resources.get().map(|(resources, damage)| {
                 let id = deployment.peek().map(|it| it.id).unwrap_or_default();
-                view! { <Resources resources damage deployment=id console servers /> }
+                view! { <Resources resources damage deployment=id console servers live /> }
             })}
             {move || id.get().map(|deployment| view! { <console::ConsoleDialog deployment server=console /> })}
             <strays::Strays deployment />
             <runs::Runs deployment runs />
+            <events::EventSection deployment />
         </div>
     }
 }
@@ -337,75 +341,6 @@ fn Actions(
     }
 }
 
-#[component]
-fn Outputs(outputs: Vec<(String, OutputValue)>, deployment: Load<Deployment>) -> impl IntoView {
-    (!outputs.is_empty()).then(|| {
-        let live = outputs.iter().filter(|(_, output)| output.live);
-        let read_at = live.filter_map(|(_, output)| output.read_at.clone()).min();
-        let rows = outputs
-            .into_iter()
-            .map(|(name, output)| {
-                let stored = output.read_at.filter(|_| !output.live);
-                let value = match (output.value, output.error) {
-                    (Some(value), _) => value_view(value, &name),
-                    (None, Some(error)) => view! { <span class="quiet">{prose(&error)}</span> }.into_any(),
-                    (None, None) => view! { <span class="quiet">"Not known yet"</span> }.into_any(),
-                };
-                view! {
-                    <div class="output" data-output=name.clone()>
-                        <dt>{name.clone()}{output.description.map(|text| view! { <span class="meta">{text}</span> })}</dt>
-                        <dd>
-                            {value}
-                            {stored.map(|time| view! { <span class="meta" data-stored>"Stored, read "<Ago time /></span> })}
-                        </dd>
-                    </div>
-                }
-            })
-            .collect_view();
-        view! {
-            <section class="section" aria-label="Outputs">
-                <div class="section-head">
-                    <h2>"Outputs"</h2>
-                    {read_at.map(|time| view! { <span class="meta">"Read from the cloud "<Ago time /></span> })}
-                    <button
-                        type="button" class="button" data-look="ghost" data-size="icon-small"
-                        aria-label="Refresh outputs" title="Read outputs from the cloud again"
-                        on:click=move |_| deployment.reload()
-                    >
-                        <Icon name="refresh-cw" />
-                    </button>
-                </div>
-                <dl class="panel outputs">{rows}</dl>
-            </section>
-        }
-    })
-}
-
-/// View of an output: addresses are links, every value can be copied.
-fn value_view(value: Value, name: &str) -> AnyView {
-    let text = value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned);
-    // Only these schemes become links: `javascript:` in an output must stay text.
-    let is_address = text.starts_with("http://") || text.starts_with("https://");
-    let shown = if is_address {
-        view! {
-            <a class="link mono" href=text.clone() target="_blank" rel="external noopener noreferrer">
-                {text.clone()}
-                <Icon name="external-link" />
-            </a>
-        }
-        .into_any()
-    } else {
-        view! { <code>{text.clone()}</code> }.into_any()
-    };
-    view! {
-        {shown}
-        <CopyButton text label=format!("Copy {name}") />
-    }
-    .into_any()
-}
-
 /// Damage that the last check has found, by resource name.
 fn damage(it: &Deployment) -> HashMap<&str, FindingKind> {
     let findings = it.present_check().map(|check| check.findings.iter());
@@ -477,13 +412,16 @@ fn Resources(
     console: RwSignal<Option<String>>,
     /// The servers as the cloud has them.
     servers: Load<Vec<LiveServer>>,
+    /// Other resources as the cloud has them.
+    live: Load<Vec<LiveResource>>,
 ) -> impl IntoView {
     let session = use_session();
     let count = resources.len();
     let rows = resources.into_iter().enumerate()
         .map(|(number, resource)| {
             let is_server = resource.resource_type == terminal::SERVER;
-            let has_console = is_server && resource.physical_id.is_some();
+            let has_id = resource.physical_id.is_some();
+            let has_console = is_server && has_id;
             let console_button = has_console.then(|| {
                 let server = resource.name.clone();
                 let label = format!("Console of {server}");
@@ -516,7 +454,9 @@ fn Resources(
                 let (deployment, name) = (deployment.clone(), resource.name.clone());
                 view! { <power::PowerMenu deployment name number servers /> }
             });
-            let live = has_console.then(|| view! { <power::LiveState name=resource.name.clone() is_suspended servers /> });
+            let server_state = has_console.then(|| view! { <power::LiveState name=resource.name.clone() is_suspended servers /> });
+            let is_told = live::is_told(&resource.resource_type) && has_id;
+            let other_state = is_told.then(|| view! { <live::LiveNote name=resource.name.clone() live /> });
             let state = match damage.get(&resource.name) {
                 Some(kind) => view! { <StateBadge state=*kind /> }.into_any(),
                 None => view! { <StateBadge state=resource.state /> }.into_any(),
@@ -528,7 +468,7 @@ fn Resources(
                         {resource.derived.then(|| view! { " "<span class="pill" data-tone="derived">"added for you"</span> })}
                     </td>
                     <td class="quiet">{resource.resource_type}</td>
-                    <td>{state}{live}</td>
+                    <td>{state}{server_state}{other_state}</td>
                     <td>{id}</td>
                     <td class="fit"><div class="row-actions">{console_button}{terminal}{power}</div></td>
                 </tr>

@@ -1,53 +1,26 @@
 //! The servers' present state in the cloud, and the menu that starts, stops and reboots them.
 
-use api::{Deployment, DeploymentState, LiveServer, PowerAction};
+use api::{Deployment, LiveServer, PowerAction};
 use leptos::prelude::*;
 
+use super::live::polled;
 use crate::{
-    browser, client,
+    client,
     load::Load,
     session::use_session,
     ui::{Icon, Menu, Question, menu, use_confirm, use_toasts},
 };
 
-/// Interval at which the cloud is asked while the page is visible, in milliseconds.
-const REFRESH_MS: u64 = 15_000;
 /// Nova's status of a running server.
 const RUNNING: &str = "ACTIVE";
 
 /// The servers as the cloud has them, refreshed at an interval.
 pub fn live_servers(deployment: Load<Deployment>) -> Load<Vec<LiveServer>> {
-    let id = Memo::new(move |_| {
-        deployment.with(|it| {
-            let it = it.filter(|it| it.state != DeploymentState::Undeployed);
-            it.map(|it| it.id.clone())
-        })
-    });
-    let servers = Load::new(move || {
-        let id = id.get();
-        async move {
-            match id {
-                Some(id) => client::servers(&id).await,
-                None => Ok(Vec::new()),
-            }
-        }
-    });
-    Effect::new(move |_| {
-        let tick = set_interval_with_handle(
-            move || {
-                if browser::is_visible() {
-                    servers.reload();
-                }
-            },
-            std::time::Duration::from_millis(REFRESH_MS),
-        );
-        on_cleanup(move || {
-            if let Ok(tick) = tick {
-                tick.clear();
-            }
-        });
-    });
-    servers
+    polled(
+        deployment,
+        |_| true,
+        |id| async move { client::servers(&id).await },
+    )
 }
 
 /// Nova's status of a suspended server.

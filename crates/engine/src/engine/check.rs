@@ -17,7 +17,6 @@ use api::{
     ChangedProperty, Check, CloudFacts, Finding, FindingKind, RepairRequest, ResourceState, Started,
 };
 use drivers::{Difference, DriverError, Inspection};
-use hot::expr::Expr;
 use planner::{
     deployed::Damage,
     workflow::{ResourceSpec, copy_of},
@@ -34,7 +33,7 @@ use super::{
 use crate::{
     Actor, Error, Result,
     resources::ResourceTable,
-    run::{Origins, parameters},
+    run::{Origins, hidden_in, parameters},
     secrets::attributes,
 };
 
@@ -171,10 +170,8 @@ impl Engine {
         }
         let open = parameters(row, &BTreeMap::new());
         let work = move || {
-            let hidden = specs
-                .values()
-                .flat_map(|spec| unresolved_parameters(spec, &open));
-            let hidden = hidden.collect();
+            let values = specs.values().flat_map(|spec| spec.properties.values());
+            let hidden = hidden_in(values, &open);
             let spec_of = |name: &str| specs.get(name).cloned();
             let origins = Origins::of(&hidden, &spec_of);
             for finding in &mut findings {
@@ -242,21 +239,6 @@ fn leave_out_suspension(resources: &[ResourceRow], findings: &mut Vec<Finding>) 
         finding.differences.retain(|one| one.property != STATUS);
         !finding.differences.is_empty()
     });
-}
-
-/// Parameters of a stored description without an open value: the hidden ones, also those of nested templates.
-fn unresolved_parameters(spec: &ResourceSpec, open: &BTreeMap<String, Value>) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for value in spec.properties.values() {
-        value.walk(&mut |expr| {
-            if let Expr::GetParam(name, _) = expr
-                && !open.contains_key(name)
-            {
-                found.insert(name.clone());
-            }
-        });
-    }
-    found
 }
 
 fn never_checked(row: &DeploymentRow) -> Error {

@@ -13,6 +13,7 @@ mod hidden;
 mod hooks;
 mod keys;
 mod lint;
+mod live;
 mod outputs;
 mod permission;
 mod power;

@@ -4,6 +4,8 @@
 //! per resource, a few at a time, within a time limit. If a resource cannot be read in time, the attributes that its
 //! last run stored are used. Groups and nested templates have no attributes of their own: theirs are resolved from
 //! those of their members. Hidden parameters are not available here, so an output with one has an error.
+//!
+//! Heat has no word for secret outputs. Here, the origin of a value tells: see [`crate::run::Origins`].
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +15,7 @@ use std::{
 
 use api::OutputValue;
 use hot::expr::{Expr, Unresolved};
-use planner::members::is_parent;
+use planner::{members::is_parent, workflow::ResourceSpec};
 use serde_json::{Map, Value};
 use store::{DeploymentRow, ResourceRow, now_text};
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
@@ -21,15 +23,17 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use super::read::{PARALLEL_READS, Part, Recorded};
 use crate::{
     Actor,
+    catalog::Catalog,
     compute::in_place,
     resources::{ResourceEntry, ResourceTable},
-    run::{Names, parameters, requested_attributes},
+    run::{Names, Origins, hidden_in, parameters, requested_attributes},
     secrets::RunVault,
 };
 
 /// The outputs of one deployment, with the known attributes of its resources.
 pub(super) struct Outputs {
     row: Arc<DeploymentRow>,
+    catalog: Arc<Catalog>,
     known: ResourceTable,
     values: BTreeMap<String, Value>,
     /// Time when the attributes of a resource were read. `None` if unknown.
@@ -42,7 +46,11 @@ pub(super) struct Outputs {
 
 impl Outputs {
     /// Outputs from stored attributes.
-    pub fn of(row: Arc<DeploymentRow>, resources: Vec<ResourceRow>) -> Outputs {
+    pub fn of(
+        row: Arc<DeploymentRow>,
+        resources: Vec<ResourceRow>,
+        catalog: Arc<Catalog>,
+    ) -> Outputs {
         let times = resources.iter();
         let times = times.map(|resource| (resource.name.clone(), resource.read_at.clone()));
         Outputs {
@@ -50,6 +58,7 @@ impl Outputs {
             known: ResourceTable::of(resources),
             values: parameters(&row, &BTreeMap::new()),
             row,
+            catalog,
             read: BTreeSet::new(),
             failed: BTreeMap::new(),
         }
@@ -121,6 +130,17 @@ impl Outputs {
     /// All outputs, resolved.
     pub fn resolve(&self) -> BTreeMap<String, OutputValue> {
         let scope = self.known.scope(&self.values);
+        let specs: BTreeMap<String, ResourceSpec> = self
+            .known
+            .all()
+            .into_iter()
+            .map(|(name, entry)| (name, entry.spec))
+            .collect();
+        let properties = specs.values().flat_map(|spec| spec.properties.values());
+        let outputs = self.row.outputs.values().map(|output| &output.value);
+        let hidden = hidden_in(properties.chain(outputs), &self.values);
+        let spec_of = |name: &str| specs.get(name).cloned();
+        let origins = Origins::of(&hidden, &spec_of).with_items(&self.catalog);
         let resolved = self.row.outputs.iter().map(|(name, output)| {
             let (value, error) = match output.value.resolve(&scope) {
                 Ok(value) => (Some(value), None),
@@ -134,6 +154,7 @@ impl Outputs {
                 description: output.description.clone(),
                 value,
                 error,
+                secret: origins.is_secret(&output.value),
                 read_at: times.and_then(|times| times.into_iter().min()),
                 live: !sources.is_empty() && sources.keys().all(|name| self.read.contains(name)),
             };

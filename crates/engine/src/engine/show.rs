@@ -128,8 +128,9 @@ impl Engine {
         actor: Option<&Actor>,
     ) -> Result<BTreeMap<String, OutputValue>> {
         let resources = attributes::open(&self.core.keys, &row.shown.id, resources);
+        let catalog = self.catalog_for(&row.tenant, Some(&row.shown.id)).await?;
         let stored = row.clone();
-        let work = move || Outputs::of(stored, resources);
+        let work = move || Outputs::of(stored, resources, catalog);
         let mut outputs = self.compute(&row.tenant, work).await?;
         // While a run is active, its stored attributes are up to date.
         if let Some(actor) = actor

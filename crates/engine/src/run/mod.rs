@@ -32,7 +32,7 @@ mod work;
 
 pub use active_runs::{ActiveRuns, Attendance, Command};
 pub use context::{Opening, RunContext};
-pub use origin::Origins;
+pub use origin::{Origins, hidden_in};
 pub use parameters::{defaults, divide, parameters, pseudo_parameters};
 pub use requested::{Names, requested_attributes};
 pub use task::RunTask;

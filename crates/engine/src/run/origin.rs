@@ -8,12 +8,15 @@
 
 use std::{
     cell::RefCell,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
 };
 
 use hot::expr::Expr;
 use planner::workflow::ResourceSpec;
+use serde_json::Value;
+use types::catalog::STATS;
 
+use crate::catalog::Catalog;
 use drivers::Driver;
 
 /// Attributes and properties that are secret by their name.
@@ -80,10 +83,29 @@ const THE_CLOUDS: [&str; 30] = [
 /// A resource and its attribute. `None` is the reference to the resource.
 type AttributeKey = (String, Option<String>);
 
+/// Parameters in expressions that have no open value: the hidden ones, also those of nested templates.
+pub fn hidden_in<'e>(
+    values: impl IntoIterator<Item = &'e Expr>,
+    open: &BTreeMap<String, Value>,
+) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for value in values {
+        value.walk(&mut |expr| {
+            if let Expr::GetParam(name, _) = expr
+                && !open.contains_key(name)
+            {
+                found.insert(name.clone());
+            }
+        });
+    }
+    found
+}
+
 /// Looks up the origins of values. The descriptions must not change while it exists.
 pub struct Origins<'a> {
     hidden: &'a BTreeSet<String>,
     spec_of: &'a dyn Fn(&str) -> Option<ResourceSpec>,
+    catalog: Option<&'a Catalog>,
     /// Results so far. `None` while a lookup is in progress.
     found: RefCell<HashMap<AttributeKey, Option<bool>>>,
 }
@@ -97,7 +119,16 @@ impl<'a> Origins<'a> {
         Origins {
             hidden,
             spec_of,
+            catalog: None,
             found: RefCell::default(),
+        }
+    }
+
+    /// With the texts of the items' outputs. Without them, every output of a component with a secret input is secret.
+    pub fn with_items(self, catalog: &'a Catalog) -> Origins<'a> {
+        Origins {
+            catalog: Some(catalog),
+            ..self
         }
     }
 
@@ -138,7 +169,8 @@ impl<'a> Origins<'a> {
                 made_up
                     || match Kind::of(spec) {
                         Kind::Parent => self.property_is_secret(spec, attribute),
-                        Kind::OfTheLanguage | Kind::Software => self.any_property_is(spec),
+                        Kind::OfTheLanguage => self.any_property_is(spec),
+                        Kind::Software => self.result_is_secret(spec, attribute),
                         Kind::OfTheCloud if THE_CLOUDS.contains(&attribute) => {
                             self.property_is_secret(spec, attribute)
                         }
@@ -174,6 +206,25 @@ impl<'a> Origins<'a> {
         self.reference_is_secret(resource)
             || self.attribute_is_secret(resource, "show")
             || reads_one()
+    }
+
+    /// An output of a catalogue item contains the inputs that its text names. Every other result of software can contain
+    /// any property.
+    fn result_is_secret(&self, spec: &ResourceSpec, attribute: &str) -> bool {
+        let item = self
+            .catalog
+            .and_then(|all| all.of_type(&spec.resource_type));
+        let mut outputs = item.into_iter().flat_map(|item| &item.described.outputs);
+        match outputs.find(|output| output.name == attribute) {
+            Some(output) if !output.value.contains(&format!("{{{STATS}")) => {
+                let mut named = spec
+                    .properties
+                    .keys()
+                    .filter(|input| output.value.contains(&format!("{{{input}}}")));
+                named.any(|input| self.property_is_secret(spec, input))
+            }
+            _ => self.any_property_is(spec),
+        }
     }
 
     fn any_property_is(&self, spec: &ResourceSpec) -> bool {
@@ -242,9 +293,10 @@ resources:
   web: {type: OS::Nova::Server, properties: {user_data: {get_resource: setup}, metadata: {size: {get_attr: [size, value]}}}}
   other: {type: OS::Nova::Server, properties: {metadata: {at: {get_attr: [web, first_address]}}}}
   all: {type: OS::Heat::Value, properties: {value: {get_attr: [web]}}}
+  db: {type: Stackloom::Catalog::mariadb, properties: {user: {get_attr: [pin, value]}, password: {get_attr: [pin, value]}}}
 ";
 
-    fn check(look: impl FnOnce(&Origins<'_>)) {
+    fn check(look: impl FnOnce(Origins<'_>)) {
         let document = Document::parse(TEMPLATE);
         let resources: BTreeMap<String, ResourceSpec> = document
             .template()
@@ -262,7 +314,7 @@ resources:
             .collect();
         let hidden = BTreeSet::from(["word".to_owned()]);
         let spec_of = |name: &str| resources.get(name).cloned();
-        look(&Origins::of(&hidden, &spec_of));
+        look(Origins::of(&hidden, &spec_of));
     }
 
     #[test]
@@ -293,6 +345,31 @@ resources:
             assert!(!origins.reference_is_secret("web"));
             assert!(!origins.attribute_is_secret("other", "show"));
         });
+    }
+
+    #[test]
+    fn outputs_of_items_have_the_secrets_that_their_texts_name() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+        let catalog = Catalog::load(folder.as_ref()).unwrap();
+        check(|origins| {
+            assert!(origins.attribute_is_secret("db", "address"), "unknown item");
+        });
+        check(|origins| {
+            let origins = origins.with_items(&catalog);
+            assert!(!origins.attribute_is_secret("db", "address"));
+            assert!(origins.attribute_is_secret("db", "url"), "has the user");
+            assert!(origins.attribute_is_secret("db", "other"));
+        });
+    }
+
+    #[test]
+    fn parameters_without_an_open_value_are_hidden() {
+        let document = Document::parse(TEMPLATE);
+        let resources = document.template().resources.iter();
+        let properties = resources.flat_map(|resource| &resource.properties);
+        let open = BTreeMap::from([("open".to_owned(), json!("x"))]);
+        let hidden = hidden_in(properties.map(|property| &property.value), &open);
+        assert_eq!(hidden, BTreeSet::from(["word".to_owned()]));
     }
 
     #[test]

@@ -125,6 +125,39 @@ outputs:\n  volume: {value: {get_attr: [disk, status]}}\n",
 }
 
 #[tokio::test]
+async fn outputs_with_a_secret_origin_are_marked() {
+    let bench = Bench::new().await;
+    let template = "heat_template_version: 2021-04-16
+resources:
+  random: {type: OS::Heat::RandomString, properties: {length: 20}}
+  words: {type: OS::Heat::Value, properties: {value: {str_replace: {template: pw-it, params: {it: {get_attr: [random, value]}}}}}}
+  net: {type: OS::Neutron::Net, properties: {name: front}}
+outputs:
+  password: {value: {get_attr: [random, value]}}
+  derived: {value: {list_join: [':', [admin, {get_attr: [words, value]}]]}}
+  name: {value: {get_attr: [net, name]}}
+  fixed: {value: no attribute}
+";
+    let (started, run) = bench.deploy(template).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let outputs = bench.outputs(&started.deployment).await;
+    let marked: Vec<&str> = outputs
+        .iter()
+        .filter(|(_, output)| output.secret)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(marked, ["derived", "password"]);
+    let password = outputs["password"].value.clone().unwrap();
+    assert_eq!(password.as_str().map(str::len), Some(20));
+
+    let seen_by_reader = outputs["password"].clone().without_secret();
+    assert_eq!(seen_by_reader.value, None);
+    assert!(seen_by_reader.error.is_some());
+    let name = &outputs["name"];
+    assert_eq!(name.clone().without_secret(), *name);
+}
+
+#[tokio::test]
 async fn stored_attributes_are_used_if_the_cloud_does_not_answer() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(ADDRESSED).await;

@@ -19,6 +19,7 @@ mod hooks;
 mod keys;
 mod late;
 mod life;
+mod live;
 #[path = "../common/marked.rs"]
 mod marked;
 #[path = "../../../lab/tests/common/measure.rs"]

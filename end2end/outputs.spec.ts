@@ -1,0 +1,69 @@
+// Outputs of a deployment, whose secrets are covered, and its resources as the cloud has them.
+import { expect, test } from '@playwright/test';
+import { api, login, shoot } from './support/app.ts';
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  random: {type: OS::Heat::RandomString, properties: {length: 20}}
+outputs:
+  fixed: {value: no secret}
+  password: {value: {get_attr: [random, value]}}
+`;
+
+interface Started {
+  deployment: string;
+  run: string;
+}
+
+test('a secret output is covered, copied without being shown, and shown on request', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await login(page);
+  const started = await api<Started>(page, 'POST', '/deployments', { name: 'covered', template });
+  await page.goto(`/runs/${started.run}`);
+  await expect(page.getByTestId('success')).toContainText('Deploy succeeded', { timeout: 60_000 });
+  const { outputs } = await api<{ outputs: Record<string, { value: string; secret?: boolean }> }>(page, 'GET', `/deployments/${started.deployment}`);
+  const { value, secret } = outputs.password!;
+  expect(secret).toBe(true);
+
+  for (const address of [`/runs/${started.run}`, `/deployments/${started.deployment}`]) {
+    await test.step(address, async () => {
+      await page.goto(address);
+      const output = page.locator('[data-output="password"]');
+      await expect(page.locator('[data-output="fixed"]')).toContainText('no secret');
+      await expect(output.getByRole('img', { name: 'Covered secret' })).toBeVisible();
+      expect(await page.content()).not.toContain(value);
+      await shoot(page, address.startsWith('/runs') ? 'run-secret-output' : 'deployment-secret-output');
+
+      await page.evaluate(() => navigator.clipboard.writeText('nothing'));
+      await output.getByRole('button', { name: 'Copy password' }).click();
+      await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(value);
+      await expect(output.getByRole('img', { name: 'Covered secret' })).toBeVisible();
+
+      await output.getByRole('button', { name: 'Show password' }).click();
+      await expect(output).toContainText(value);
+      await output.getByRole('button', { name: 'Hide password' }).click();
+      await expect(output).not.toContainText(value);
+    });
+  }
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${started.deployment}`);
+  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 60_000 }).toBe('succeeded');
+});
+
+test('the resources have the state and the address that the cloud tells', async ({ page }) => {
+  await login(page);
+  const resources = 'heat_template_version: 2021-04-16\nresources:\n  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}\n  disk: {type: OS::Cinder::Volume, properties: {size: 1}}\n';
+  const started = await api<Started>(page, 'POST', '/deployments', { name: 'told', template: resources });
+  const ended = (run: string) => expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe('succeeded');
+  await ended(started.run);
+  const live = await api<{ name: string; address?: string }[]>(page, 'GET', `/deployments/${started.deployment}/live`);
+  const address = live.find(({ name }) => name === 'address')?.address ?? '';
+  expect(address).toMatch(/^\d+(\.\d+){3}$/);
+  await page.goto(`/deployments/${started.deployment}`);
+  const row = (name: string) => page.locator(`[data-resource="${name}"]`);
+  await expect(row('address')).toContainText('DOWN');
+  await expect(row('address')).toContainText(address);
+  await expect(row('disk')).toContainText('available');
+  await shoot(page, 'deployment-live');
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${started.deployment}`);
+  await ended(gone.run);
+});
