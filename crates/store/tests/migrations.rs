@@ -240,7 +240,7 @@ async fn stored_audit_events_get_their_deployment() {
     let operator = store::open(&file).await.unwrap();
     let (store, tenant) = (operator.store(), store::testing::tenant());
     let of_shop = store
-        .audit_list(&tenant, Some(shop), store::Page::ALL)
+        .audit_list(&tenant, &Default::default(), Some(shop), store::Page::ALL)
         .await
         .unwrap();
     let ids: Vec<&str> = of_shop.iter().map(|event| event.id.as_str()).collect();
@@ -250,7 +250,7 @@ async fn stored_audit_events_get_their_deployment() {
         project_id: "other".into(),
     };
     let theirs = store
-        .audit_list(&stranger, None, store::Page::ALL)
+        .audit_list(&stranger, &Default::default(), None, store::Page::ALL)
         .await
         .unwrap();
     assert_eq!(theirs[0].deployment, None);
