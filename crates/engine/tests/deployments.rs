@@ -407,3 +407,64 @@ async fn puppet_cfn_init_and_os_apply_config_run_and_a_missing_program_is_refuse
     assert_eq!(bench.left(), Vec::<String>::new());
     bench.lab.stop().await;
 }
+
+/// A server that lets software in.
+const SERVER: &str = "heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: front}, cidr: 10.58.1.0/24}
+  web:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties:
+      image: debian-12
+      flavor: m1.tiny
+      user_data_format: SOFTWARE_CONFIG
+      networks: [{network: {get_resource: front}}]
+";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn scripts_that_flood_their_server_are_ended() {
+    let config = LabConfig::docker("engine-floods", "172.31.58.0/24".parse().unwrap());
+    let lab = Lab::start(config).await.unwrap();
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+    let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
+    let is_ended = |run: &Run, step: &str| {
+        assert_eq!(run.state, RunState::Failed, "{run:#?}");
+        let failed = run.steps.iter().find(|one| one.id == step);
+        let error = failed.and_then(|step| step.error.as_deref()).unwrap();
+        assert!(error.contains("it wrote more than 4 MiB"), "{error}");
+    };
+
+    let deployment = "  flood: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: 'exec yes flood'}}
+  flooded:
+    type: OS::Heat::SoftwareDeployment
+    properties: {config: {get_resource: flood}, server: {get_resource: web}}
+";
+    let started = bench.start(&format!("{SERVER}{deployment}")).await;
+    let run = bench.end_of(&started.run).await;
+    is_ended(&run, "flooded:configure");
+
+    let item = "  work:
+    type: Stackloom::Catalog::script
+    properties: {host: {get_resource: web}, script: 'yes flood'}
+";
+    let changes = engine::Changes {
+        template: format!("{SERVER}{item}"),
+        cloud: bench::facts(),
+        ..engine::Changes::default()
+    };
+    let update = bench
+        .engine
+        .update(&bench.actor, &started.deployment, changes);
+    let run = bench.end_of(&update.await.unwrap().run).await;
+    is_ended(&run, "work:configure");
+
+    let undeployed = bench.undeploy(&started.deployment).await;
+    assert_eq!(undeployed.state, RunState::Succeeded);
+    assert_eq!(bench.left(), Vec::<String>::new());
+    bench.lab.stop().await;
+}

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use api::{LogLevel, LogStream};
 use serde_json::{Map, Value, json};
 
-use super::jobs::{APT_CONFIG, LOCK_SECONDS, ResultLine, TaskKind};
+use super::{
+    guard::guard,
+    jobs::{APT_CONFIG, LOCK_SECONDS, ResultLine, TaskKind},
+};
 use crate::ssh::Route;
 
 /// `ssh_config`, `known_hosts` and `key` for the first server of a job. The sandbox has no network: the engine makes
@@ -46,7 +49,8 @@ pub enum Tasks<'a> {
 /// The inventory, play and variables that run one role on one host.
 ///
 /// Variables are user input. Ansible must not evaluate them, so that a script's `${#list[@]}` or a page's `{{ x }}`
-/// arrives unchanged. The role gets its component's name as `stackloom_component`.
+/// arrives unchanged. The role gets its component's name as `stackloom_component`, and as `stackloom_guard` the words before a
+/// program that run it with limits.
 pub fn play(
     (role, tasks): (&str, Tasks<'_>),
     component: &str,
@@ -70,10 +74,11 @@ pub fn play(
         .iter()
         .map(|(name, value)| (name.clone(), mark_unsafe(value)))
         .collect();
-    given.insert(
-        "stackloom_component".to_owned(),
-        mark_unsafe(&Value::String(component.to_owned())),
-    );
+    let own = [
+        ("stackloom_component", json!(component)),
+        ("stackloom_guard", json!(guard())),
+    ];
+    given.extend(own.map(|(name, value)| (name.to_owned(), mark_unsafe(&value))));
     BTreeMap::from([
         (
             "inventory.json".to_owned(),
@@ -382,6 +387,7 @@ mod tests {
                 "of": {"a": {"b": {"__ansible_unsafe": "c"}}},
                 "port": 80,
                 "stackloom_component": {"__ansible_unsafe": "hello"},
+                "stackloom_guard": mark_unsafe(&json!(guard())),
             })
         );
     }

@@ -11,6 +11,7 @@ mod deployment;
 mod detached;
 #[cfg(test)]
 mod figures;
+mod guard;
 mod health;
 mod hook;
 mod jobs;

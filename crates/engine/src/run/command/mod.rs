@@ -4,9 +4,8 @@
 //! repeated. So all attempts of a step share one folder of programs, in which each program is started once, and the machine treats
 //! each failure as final.
 //!
-//! A script that writes too much is ended on the server itself (`guard.sh`): the engine's quota protects the log, but not the server's
-//! disk. Its processes are limited where systemd or the user's limits can do so, and all of its session is ended by a cancellation or
-//! at the time limit.
+//! A script that writes too much is ended on the server itself (`guard.sh`). Its processes are limited where systemd or the user's
+//! limits can do so, and all of its session is ended by a cancellation or at the time limit.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, json};
@@ -23,11 +22,6 @@ use crate::{catalog::Files, secrets::CommandContent, ssh::Route};
 
 const ROLE: &str = "command";
 const TASKS: &str = include_str!("script.yml");
-const GUARD: &str = include_str!("guard.sh");
-/// Maximum number of bytes that a script may write to its output and its errors together. Ansible holds them in memory, several times.
-const OUTPUT_BYTES_MAX: u64 = 4 << 20;
-/// Maximum number of processes of a script.
-const PROCESSES_MAX: u32 = 4096;
 /// Number of tries to reach the server before anything is started there.
 const TRIES: u32 = 3;
 /// Maximum number of characters of a script's errors in the step's error.
@@ -143,12 +137,10 @@ impl Attempt {
         else {
             return;
         };
-        let (bytes, processes) = (OUTPUT_BYTES_MAX.to_string(), PROCESSES_MAX.to_string());
         let script = format!("{folder}/script");
-        let guard = ["/bin/sh", "-c", GUARD, "sh", &bytes, &processes];
-        let argv: Vec<&str> = guard
+        let argv: Vec<&str> = interpreter
+            .as_deref()
             .into_iter()
-            .chain(interpreter.as_deref())
             .chain([script.as_str()])
             .collect();
         let variables = json!({

@@ -24,9 +24,16 @@ pub fn unlogged(lines: Vec<ResultLine>, logged: [u64; 2]) -> Vec<ResultLine> {
         if skipped == 0 || skipped < line.len() {
             let text = line.split_off(line.floor_char_boundary(skipped));
             rest.push((stream, level, text));
+        } else if is_cut(&line) && logged[nth] != u64::MAX {
+            rest.push((stream, level, line));
         }
     }
     rest
+}
+
+/// True for the sandbox's last line of a long output, of which it sends the beginning only.
+fn is_cut(line: &str) -> bool {
+    line.starts_with('(') && line.ends_with(" more characters)")
 }
 
 /// Lines that come twice: in a package manager's log, and in the results of its tasks. Each is logged where it comes first.
@@ -81,6 +88,13 @@ mod tests {
         // A long line is logged in pieces.
         assert_eq!(unlogged(whole(), [7, 0]), lines(&["ölf"]));
         assert!(unlogged(whole(), [u64::MAX; 2]).is_empty());
+    }
+
+    #[test]
+    fn a_long_output_that_broke_off_still_tells_what_is_missing() {
+        let cut = || lines(&["one", "(12 more characters)"]);
+        assert_eq!(unlogged(cut(), [500, 0]), cut()[1..]);
+        assert!(unlogged(cut(), [u64::MAX; 2]).is_empty());
     }
 
     #[test]
