@@ -13,6 +13,7 @@ mod detached;
 mod figures;
 mod health;
 mod hook;
+mod host_key;
 mod jobs;
 mod log;
 mod origin;

@@ -35,6 +35,7 @@
 //! setting arrives by the environment, so scripts that call apt have it as well.
 
 mod folder;
+pub mod host_key;
 mod live;
 mod output;
 mod reader;
