@@ -55,7 +55,7 @@ impl Attempt {
                 }
                 WaitProgress::LoggedIn => {
                     self.log.info(format!("`{server}` answers over SSH")).await;
-                    return self.use_own_host_key(&server, &key).await;
+                    return Box::pin(self.use_own_host_key(&server, &key)).await;
                 }
                 WaitProgress::HostKey(other) => {
                     if !self.read_host_keys(&other).await? {
