@@ -79,6 +79,8 @@ pub use driver::{
     Signals, Snapshot, Suspend, Suspension, Update, Vault,
 };
 
+pub use server::host_keys::HostKeys;
+
 use balancing::OctaviaDriver;
 use described::{Described, Hooks, NoHooks, content::ByContent};
 

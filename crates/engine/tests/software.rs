@@ -16,6 +16,8 @@ mod authors;
 mod gate;
 #[path = "software/health.rs"]
 mod health;
+#[path = "software/host_key.rs"]
+mod host_key;
 #[path = "software/items.rs"]
 mod items;
 #[path = "software/live.rs"]

@@ -102,6 +102,15 @@ pub enum ResourceChange {
         /// Keyed digests of the hidden parameters' values, by parameter.
         made_with: BTreeMap<String, String>,
     },
+    /// Attributes of a resource that is there have changed.
+    Attributes {
+        /// Values of `get_attr`.
+        attributes: Map<String, Value>,
+        /// Its state, which stays, for the event.
+        state: ResourceState,
+        /// The cloud's id, for the event.
+        physical_id: Option<String>,
+    },
     /// An update is about to begin.
     Tries {
         /// Entries that this update and unfinished earlier ones may have added, by property; never secret.
@@ -172,6 +181,9 @@ impl Entry {
                         (ResourceState::Ready, physical_id.clone())
                     }
                     ResourceChange::To { state, physical_id }
+                    | ResourceChange::Attributes {
+                        state, physical_id, ..
+                    }
                     | ResourceChange::PutAside {
                         state, physical_id, ..
                     } => (*state, physical_id.clone()),

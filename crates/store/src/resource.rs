@@ -202,6 +202,12 @@ pub(crate) async fn change(
         .bind(to_json(made_from))
         .bind(to_json(made_with))
         .bind(time),
+        ResourceChange::Attributes { attributes, .. } => {
+            sqlx::query("UPDATE resources SET attributes = $3 WHERE deployment = $1 AND name = $2")
+                .bind(deployment)
+                .bind(name)
+                .bind(to_json(attributes))
+        }
         ResourceChange::Tries { tried } => {
             sqlx::query("UPDATE resources SET tried = $3 WHERE deployment = $1 AND name = $2")
                 .bind(deployment)

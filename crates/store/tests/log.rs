@@ -250,7 +250,9 @@ async fn old_logs_are_deleted_and_the_moves_stay() {
 
         let (long_ago, soon) = (Timestamp::UNIX_EPOCH, Timestamp::MAX);
         assert_eq!(operator.log_sweep(long_ago).await.unwrap(), 0);
+        assert!(operator.log_bytes().await.unwrap() > 0);
         assert_eq!(operator.log_sweep(soon).await.unwrap(), 1);
+        assert_eq!(operator.log_bytes().await.unwrap(), 0);
         assert_eq!(operator.log_sweep(soon).await.unwrap(), 0);
         let run = store.run_find(&tenant(), "r").await.unwrap().unwrap();
         assert!(run.shown.log_deleted.is_some());

@@ -14,7 +14,7 @@ use openstack::compute::Server as Found;
 use openstack::network::{Entity, FloatingIp, Network, Port, Subnet};
 use serde_json::{Map, Value, json};
 
-use super::HOST_KEY;
+use super::host_keys::HostKeys;
 use crate::driver::{Context, DriverError};
 
 /// Attributes that need separate requests.
@@ -59,7 +59,9 @@ pub(super) fn of(server: &Found, properties: &Map<String, Value>) -> Map<String,
         show.insert("os_collect_config".into(), json!({}));
     }
     // Null for a server without software.
-    attributes.insert("host_key".into(), json!(server.metadata.get(HOST_KEY)));
+    let host_keys = HostKeys::in_metadata(&server.metadata);
+    let host_keys = host_keys.map(|keys| keys.attribute());
+    attributes.insert("host_key".into(), json!(host_keys));
     attributes.insert("show".into(), Value::Object(show));
     attributes
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::properties::Properties;
 use super::super::{cloud_init, marker};
 use super::named::Named;
-use super::{HOST_KEY, block_devices};
+use super::{block_devices, host_keys::HostKeys};
 use crate::driver::{DriverError, Marker};
 
 pub(super) fn body(
@@ -13,7 +13,7 @@ pub(super) fn body(
     map: &Map<String, Value>,
     named: &Named,
     user_data: Option<&str>,
-    host_key: Option<&str>,
+    host_keys: Option<&HostKeys>,
 ) -> Result<Map<String, Value>, DriverError> {
     let properties = Properties::of(map);
     let mut body = Map::new();
@@ -76,7 +76,7 @@ pub(super) fn body(
         }
         body.insert("user_data".into(), encoded.into());
     }
-    body.insert("metadata".into(), metadata(marker, properties, host_key)?);
+    body.insert("metadata".into(), metadata(marker, properties, host_keys)?);
     body.insert("tags".into(), tags(marker, properties)?.into());
     Ok(body)
 }
@@ -95,7 +95,7 @@ pub(super) fn tags(
 pub(super) fn metadata(
     marker: &Marker,
     properties: Properties<'_>,
-    host_key: Option<&str>,
+    host_keys: Option<&HostKeys>,
 ) -> Result<Value, DriverError> {
     let mut metadata = Map::new();
     match properties.get("metadata") {
@@ -117,10 +117,8 @@ pub(super) fn metadata(
         short(&marker.deployment).into(),
     );
     metadata.insert("stackloom_resource".into(), short(&marker.resource).into());
-    if let Some(key) = host_key {
-        // The comment can be a long name; the key is the first two words.
-        let key: Vec<&str> = key.split_whitespace().take(2).collect();
-        metadata.insert(HOST_KEY.into(), key.join(" ").into());
+    if let Some(Value::Object(keys)) = host_keys.map(HostKeys::metadata) {
+        metadata.extend(keys);
     }
     Ok(Value::Object(metadata))
 }
@@ -156,7 +154,7 @@ mod tests {
             properties.as_object().unwrap(),
             &named(),
             Some("#!/bin/sh"),
-            Some("ssh-ed25519 HOST shop-web"),
+            Some(&HostKeys::given_to("ssh-ed25519 HOST shop-web")),
         )
         .unwrap();
         assert_eq!(

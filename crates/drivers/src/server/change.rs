@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::super::properties::Properties;
 use super::super::{marker, nova_requests};
-use super::{HOST_KEY, body, effect, power};
+use super::{body, effect, host_keys::HostKeys, power};
 use crate::driver::{Context, DriverError, Progress, Ready};
 
 pub(super) async fn apply(context: &Context<'_>, id: &str) -> Result<(), DriverError> {
@@ -23,8 +23,8 @@ pub(super) async fn apply(context: &Context<'_>, id: &str) -> Result<(), DriverE
     if name != server.name {
         compute.server_rename(id, &name).await?;
     }
-    let host_key = server.metadata.get(HOST_KEY).map(String::as_str);
-    let wanted = body::metadata(context.marker, properties, host_key)?;
+    let host_keys = HostKeys::in_metadata(&server.metadata);
+    let wanted = body::metadata(context.marker, properties, host_keys.as_ref())?;
     if wanted != json!(server.metadata) {
         compute.server_set_metadata(id, &wanted).await?;
     }

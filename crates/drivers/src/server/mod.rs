@@ -2,7 +2,7 @@
 //!
 //! The marker is a tag in the request for the new server, so the server always has it. The host key is generated here
 //! too: the private key is sent to the server in its user data and not stored, the public key is in the server's
-//! metadata, where it is found after a crash.
+//! metadata, where it is found after a crash. At the first connection, the server makes a key of its own ([`host_keys`]).
 //!
 //! A server in state `ERROR` is found like any other. The engine decides about it, as only the engine can determine
 //! whether it contains data.
@@ -24,14 +24,14 @@ mod block_devices;
 mod body;
 mod change;
 mod effect;
+pub(super) mod host_keys;
 mod inspection;
 mod named;
 mod power;
 mod state;
 mod suspension;
 
-/// The metadata key with the public host key.
-const HOST_KEY: &str = "stackloom_host_key";
+use host_keys::HostKeys;
 
 pub(super) struct Server;
 
@@ -77,13 +77,13 @@ impl Driver for Server {
                 bastion: context.marks.bastion,
             });
         let user_data = cloud_init::user_data(own.as_deref(), guest.as_ref());
-        let host_key = host_key.as_ref().map(|pair| pair.public.as_str());
+        let host_keys = host_key.map(|pair| HostKeys::given_to(&pair.public));
         let fields = body::body(
             context.marker,
             context.properties,
             &named,
             user_data.as_deref(),
-            host_key,
+            host_keys.as_ref(),
         )?;
         let hints = context
             .properties

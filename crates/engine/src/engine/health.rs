@@ -286,7 +286,7 @@ impl Examination {
                 }
                 WaitProgress::HostKey(server) => {
                     let text = format!(
-                        "`{server}` shows another SSH host key than when it was made, so nothing was sent to it"
+                        "`{server}` shows another SSH host key than the pinned one, so nothing was sent to it"
                     );
                     return Some((FindingKind::Unknown, text));
                 }

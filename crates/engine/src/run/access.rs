@@ -18,7 +18,7 @@ use crate::{
 /// Number of lines of the console log in an error.
 const CONSOLE_LINES: u32 = 40;
 
-pub(super) const HOST_KEY_CHANGED: &str = "showed another SSH host key than the one that we gave it when it was made. Either it was rebuilt or its keys were \
+pub(super) const HOST_KEY_CHANGED: &str = "showed another SSH host key than the pinned one. Either it was rebuilt or its keys were \
     changed on it, or somebody stands in between. Nothing was sent to it. If you changed it yourself, deploy the server anew";
 
 impl Attempt {
@@ -36,7 +36,11 @@ impl Attempt {
         let key = self.private_key().await?;
         let core = &self.run_context.core;
         let slots = core.ssh_attempts.of(&self.run_context.tenant);
-        let mut wait = Wait::new(route, key, &self.run_context.gateway, slots, patience);
+        let wait_on = |route: Route| {
+            let gateway = &self.run_context.gateway;
+            Wait::new(route, key.clone(), gateway, slots.clone(), patience)
+        };
+        let mut wait = wait_on(route);
         loop {
             let news = tokio::select! {
                 news = wait.news() => news,
@@ -51,10 +55,13 @@ impl Attempt {
                 }
                 WaitProgress::LoggedIn => {
                     self.log.info(format!("`{server}` answers over SSH")).await;
-                    return Ok(());
+                    return Box::pin(self.use_own_host_key(&server, &key)).await;
                 }
-                WaitProgress::HostKey(server) => {
-                    return Err(Ended::lasting(format!("`{server}` {HOST_KEY_CHANGED}")));
+                WaitProgress::HostKey(other) => {
+                    if !self.read_host_keys(&other).await? {
+                        return Err(Ended::lasting(format!("`{other}` {HOST_KEY_CHANGED}")));
+                    }
+                    wait = wait_on(self.route(&server)?);
                 }
                 WaitProgress::TimeIsUp(last) => {
                     return Err(self.never_answered(&server, &last).await);

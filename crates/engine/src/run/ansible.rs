@@ -22,7 +22,8 @@ pub fn ssh_files(route: &Route, private_key: &str) -> BTreeMap<String, Vec<u8>> 
          HostKeyAlgorithms ssh-ed25519\n  ConnectTimeout 20\n  ServerAliveInterval 15\n  ServerAliveCountMax 4\n  LogLevel ERROR\n",
         route.user
     );
-    let known = format!("{name} {}\n", route.host.host_key);
+    let keys = route.host.host_key.lines();
+    let known: String = keys.map(|key| format!("{name} {key}\n")).collect();
     let key = format!("{}\n", private_key.trim_end());
     BTreeMap::from([
         ("ssh_config".to_owned(), config.into_bytes()),

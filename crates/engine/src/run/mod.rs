@@ -14,6 +14,7 @@ mod figures;
 mod guard;
 mod health;
 mod hook;
+mod host_key;
 mod jobs;
 mod log;
 mod origin;

@@ -82,12 +82,14 @@ impl Client {
     ) -> Result<Client, SshError> {
         let key = |error: russh::keys::ssh_key::Error| SshError::Key(error.to_string());
         let ours = Arc::new(PrivateKey::from_openssh(private_key).map_err(key)?);
-        let pinned = PublicKey::from_openssh(&host.host_key).map_err(|_| SshError::HostKey {
+        let pinned = host.host_key.lines().map(PublicKey::from_openssh);
+        let pinned = pinned.collect::<Result<Vec<_>, _>>();
+        let pinned = pinned.map_err(|_| SshError::HostKey {
             server: host.name.clone(),
         })?;
         let is_other = Arc::new(AtomicBool::new(false));
         let handler = Pinned {
-            key: pinned,
+            keys: pinned,
             is_other: is_other.clone(),
         };
         let broken = |error: russh::Error| {
@@ -211,9 +213,9 @@ impl Host {
     }
 }
 
-/// Accepts one host key.
+/// Accepts the pinned host keys.
 struct Pinned {
-    key: PublicKey,
+    keys: Vec<PublicKey>,
     is_other: Arc<AtomicBool>,
 }
 
@@ -225,7 +227,7 @@ impl client::Handler for Pinned {
         shown: &PublicKeyOrCertificate,
     ) -> Result<bool, russh::Error> {
         let is_pinned = matches!(shown, PublicKeyOrCertificate::PublicKey { key, .. }
-            if key.key_data() == self.key.key_data());
+            if self.keys.iter().any(|pinned| key.key_data() == pinned.key_data()));
         self.is_other.store(!is_pinned, Ordering::Release);
         Ok(is_pinned)
     }

@@ -18,7 +18,7 @@ pub struct Host {
     pub address: String,
     /// The port of its sshd.
     pub port: u16,
-    /// Its pinned key, `ssh-ed25519 AAAA...`.
+    /// Its pinned keys, `ssh-ed25519 AAAA...`, one a line.
     pub host_key: String,
 }
 

@@ -130,7 +130,7 @@ pub async fn locks(client: &Client, patience: Duration) -> Result<Execution, Ssh
 }
 
 /// Its output, if it ends well; else its complaints as an error.
-async fn printed(mut execution: Execution) -> Result<String, SshError> {
+pub(super) async fn printed(mut execution: Execution) -> Result<String, SshError> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     while let Some(output) = execution.output().await? {
         let (to, bytes) = match &output {
@@ -151,7 +151,7 @@ async fn printed(mut execution: Execution) -> Result<String, SshError> {
 }
 
 /// A command for the login user's shell that runs a script as root.
-fn as_root(script: &str, arguments: &[&str]) -> String {
+pub(super) fn as_root(script: &str, arguments: &[&str]) -> String {
     let words = ["sudo", "-n", "sh", "-c", script, "sh"];
     let words = words.iter().chain(arguments).map(|word| quoted(word));
     words.collect::<Vec<_>>().join(" ")

@@ -44,6 +44,7 @@
 //! plays of their own.
 
 mod folder;
+pub mod host_key;
 mod live;
 mod output;
 mod packages;

@@ -129,6 +129,15 @@ impl Compute<'_> {
             .map(drop)
     }
 
+    /// Sets some metadata of a server. Other keys stay.
+    pub async fn server_add_metadata(&self, id: &str, metadata: &Value) -> Result<(), Error> {
+        let call = self.call(Method::POST, &["servers", id, "metadata"]);
+        call.json(&json!({"metadata": metadata}))
+            .send()
+            .await
+            .map(drop)
+    }
+
     /// Replaces all tags of a server.
     pub async fn server_set_tags(&self, id: &str, tags: &[String]) -> Result<(), Error> {
         let call = self.call(Method::PUT, &["servers", id, "tags"]);
