@@ -8,7 +8,10 @@ use leptos::{html, prelude::*};
 
 use crate::{
     designer::surface::on_resize_of,
-    ui::{Icon, state::DisplayState, state::icon_of},
+    ui::{
+        Icon,
+        state::{DisplayState, StepLook, icon_of},
+    },
 };
 
 /// One step of the graph.
@@ -184,7 +187,11 @@ fn StepNode(
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let id = StoredValue::new(step.id.clone());
-    let now = Memo::new(move |_| state.map(|state| state.run(id.get_value())));
+    let kind = step.kind;
+    let now = Memo::new(move |_| {
+        let state = state?.run(id.get_value());
+        Some(StepLook { kind, state })
+    });
     let look = move || now.get().map(DisplayState::look);
     let is_selected = move || {
         selected

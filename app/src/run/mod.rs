@@ -14,11 +14,13 @@ mod hooks;
 pub mod log_store;
 mod log_view;
 pub mod model;
+mod rows;
 mod split;
 mod standing;
 mod steps;
 mod success;
 mod timeline;
+mod waiting;
 
 use std::collections::{HashMap, HashSet};
 
@@ -319,7 +321,7 @@ fn Body(view: RunView) -> impl IntoView {
             <div class="run-lower">
                 <div class="run-steps"><StepList model=view.feed.model selected=view.selected last_line /></div>
                 <div class="run-log">
-                    <StepDetail view />
+                    <StepDetail view last_line />
                     <LogView feed=view.feed step=view.selected />
                 </div>
             </div>

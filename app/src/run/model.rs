@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use api::{Event, EventBody, ResourceState, Run, RunKind, RunState, RunStep, StepKind, StepState};
 
-use crate::ui::state::DisplayState;
+use crate::ui::state::{DisplayState, step_word};
 
 /// Accepts events in the order of their numbers, each once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub struct Model {
     pub run: Run,
     /// Changed resources by name, with their state and cloud id.
     pub resources: BTreeMap<String, (ResourceState, Option<String>)>,
+    /// Times of the next attempts of retrying steps, in RFC 3339, by step.
+    pub next_attempts: BTreeMap<String, String>,
     index: HashMap<String, usize>,
 }
 
@@ -68,6 +70,7 @@ impl Model {
         Model {
             run,
             resources: BTreeMap::new(),
+            next_attempts: BTreeMap::new(),
             index,
         }
     }
@@ -89,9 +92,14 @@ impl Model {
         model
     }
 
+    /// Index of a step by its id.
+    pub fn position(&self, id: &str) -> Option<usize> {
+        self.index.get(id).copied()
+    }
+
     /// Step by its id.
     pub fn step(&self, id: &str) -> Option<&RunStep> {
-        self.run.steps.get(*self.index.get(id)?)
+        self.run.steps.get(self.position(id)?)
     }
 
     /// Applies one event. Returns true if it changed more than the log.
@@ -104,7 +112,12 @@ impl Model {
                 state,
                 attempt,
                 error,
+                retry_at,
             } => {
+                match retry_at {
+                    Some(at) => self.next_attempts.insert(step.clone(), at.clone()),
+                    None => self.next_attempts.remove(step),
+                };
                 if let Some(step) = self
                     .index
                     .get(step)
@@ -217,12 +230,12 @@ impl Model {
                 });
                 let is_suspended = steps.iter().any(|step| step.kind == StepKind::Suspend);
                 let word = match combined(&states) {
-                    StepState::Ready => StepState::Waiting.word(),
+                    StepState::Ready => step_word(StepState::Waiting),
                     StepState::Succeeded if is_removal => ResourceState::Deleted.word(),
                     StepState::Running if is_removal => ResourceState::Deleting.word(),
                     StepState::Succeeded if is_suspended => ResourceState::Suspended.word(),
                     StepState::Succeeded => ResourceState::Ready.word(),
-                    state => state.word(),
+                    state => step_word(state),
                 };
                 (name.to_owned(), word.to_owned())
             })
@@ -361,6 +374,7 @@ mod tests {
                 state,
                 attempt: 1,
                 error: None,
+                retry_at: None,
             },
         )
     }
