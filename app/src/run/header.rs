@@ -144,7 +144,7 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
         }
         .into_any(),
         Some(RunState::Failed | RunState::Cancelled | RunState::Paused) if is_newest.get() => {
-            view! { <ResumeButton view /> }.into_any()
+            view! { <ResumeButton view step=None /> }.into_any()
         }
         Some(RunState::Succeeded | RunState::Failed | RunState::Cancelled | RunState::Paused) => view! {
             <a class="button" href=move || view.deployment_href()>
@@ -159,9 +159,14 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
     view! { <div class="run-actions">{buttons}</div> }
 }
 
-/// Button that resumes a stopped run.
+/// Button that resumes a stopped run: steps that failed, were stopped or skipped run again, the others do not.
 #[component]
-pub fn ResumeButton(view: RunView) -> impl IntoView {
+pub fn ResumeButton(
+    /// State of the page.
+    view: RunView,
+    /// Id of the failed step that the button names, because it runs again first.
+    step: Option<String>,
+) -> impl IntoView {
     let session = use_session();
     let toasts = use_toasts();
     let busy = RwSignal::new(false);
@@ -182,9 +187,13 @@ pub fn ResumeButton(view: RunView) -> impl IntoView {
     view! {
         <button
             type="button" class="button" data-look="primary" disabled=move || busy.get() || !session.can_change() on:click=resume
+            title="Runs the steps that failed, were stopped or skipped. Completed steps are not repeated."
         >
             <Icon name="play" />
-            "Resume"
+            {match step {
+                Some(step) => format!("Resume: try {step} again"),
+                None => String::from("Resume"),
+            }}
         </button>
     }
 }

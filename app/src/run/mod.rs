@@ -6,6 +6,8 @@
 
 mod away;
 mod cause;
+mod chain;
+mod changed;
 mod critical;
 mod detail;
 pub mod feed;

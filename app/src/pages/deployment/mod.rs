@@ -3,7 +3,7 @@
 mod check;
 mod command;
 pub mod compare;
-mod console;
+pub mod console;
 mod groups;
 mod items;
 mod permission;
