@@ -148,6 +148,15 @@ pub fn rest(milliseconds: f64) -> String {
     }
 }
 
+/// Text of an estimated rest that rests on a guess for some steps: never more exact than a minute.
+pub fn rough_rest(milliseconds: f64) -> String {
+    if milliseconds < 60_000.0 {
+        String::from("about a minute left")
+    } else {
+        rest(milliseconds)
+    }
+}
+
 /// Age of a time: `just now`, `5 min ago`, `3 h ago`, `2 days ago`, otherwise the date.
 pub fn ago(time: &str, now: Option<f64>) -> String {
     let (Some(then), Some(now)) = (parse(time), now) else {

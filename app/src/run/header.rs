@@ -59,7 +59,14 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
     };
     let left = Memo::new(move |_| {
         let now = clock.now()?;
-        model.with(|model| Some(time::rest(model.as_ref()?.time_left(now)?)))
+        let left = model.with(|model| model.as_ref()?.time_left(now))?;
+        Some(if left.is_rough {
+            let title = "By earlier steps; some of these steps are the first of their kind";
+            (time::rough_rest(left.milliseconds), title)
+        } else {
+            let title = "By earlier steps of the same kind";
+            (time::rest(left.milliseconds), title)
+        })
     });
     let who = move || {
         model
@@ -80,15 +87,16 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
     };
     let bar = move || {
         progress.get().map(|(done, all)| {
-            let part = if all == 0 { 1.0 } else { done as f64 / all as f64 };
+            let percent = move || view.percent.get().unwrap_or_default();
+            let steps = format!("{done} of {all} steps");
             view! {
                 <div
-                    class="run-bar" role="progressbar" aria-label="Steps done" aria-valuemin="0" aria-valuemax=all aria-valuenow=done
-                    data-look=move || state.get().map(DisplayState::look)
+                    class="run-bar" role="progressbar" aria-label="Progress" aria-valuemin="0" aria-valuemax="100" aria-valuenow=percent
+                    aria-valuetext=steps.clone() data-look=move || state.get().map(DisplayState::look)
                 >
-                    <span style:width=format!("{:.1}%", part * 100.0)></span>
+                    <span style:width=move || format!("{}%", percent())></span>
                 </div>
-                <span class="run-count">{format!("{done} of {all} steps")}</span>
+                <span class="run-count">{move || format!("{} %", percent())}" · "{steps}</span>
             }
         })
     };
@@ -111,7 +119,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             </span>
             {bar}
             <span class="run-elapsed" title="Elapsed">{took}</span>
-            {move || left.get().map(|left| view! { <span class="run-left meta" title="By earlier steps of the same kind">{left}</span> })}
+            {move || left.get().map(|(left, title)| view! { <span class="run-left meta" title=title>{left}</span> })}
             <span class="run-who meta">{who}" "{version}" "{place}</span>
             {freshness}
             <span class="grow"></span>

@@ -53,6 +53,7 @@ use crate::{
     graph::{GraphStep, WorkflowGraph},
     load::{Load, Loaded},
     session::use_session,
+    time,
     ui::state::run_title,
     ui::{Command, Empty, ProblemCard, icon::Icon, skeleton, use_palette},
 };
@@ -72,6 +73,8 @@ pub struct RunView {
     runs: Load<Vec<Run>>,
     /// Position of the run among these. `None` until they are loaded.
     pub standing: Memo<Option<Standing>>,
+    /// Part of the run that is done, in percent. `None` until the run is loaded.
+    pub percent: Memo<Option<u32>>,
     /// The selected step.
     pub selected: RwSignal<Option<String>>,
 }
@@ -153,6 +156,7 @@ pub fn RunPage() -> impl IntoView {
     let query = use_query_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id")).unwrap_or_default());
     let feed = Feed::new(id.into());
+    let clock = time::use_clock();
     let deployment_id = Memo::new(move |_| {
         feed.model
             .with(|model| model.as_ref().map(|model| model.run.deployment.clone()))
@@ -186,6 +190,14 @@ pub fn RunPage() -> impl IntoView {
         }),
         runs,
         standing: Memo::new(move |_| id.with(|id| runs.with(|runs| Standing::of(runs?, id)))),
+        percent: Memo::new(move |_| {
+            feed.model.with(|model| {
+                let model = model.as_ref()?;
+                let is_over = model.run.state.is_final();
+                let now = if is_over { None } else { clock.now() };
+                Some(model.percent(now))
+            })
+        }),
         selected: RwSignal::new(None),
     };
     keep_fresh(view);
@@ -206,12 +218,12 @@ pub fn RunPage() -> impl IntoView {
         let name = view.name().unwrap_or_default();
         feed.model.with(|model| match model {
             Some(model) => {
-                let (done, all) = model.progress();
+                let percent = view.percent.get().unwrap_or_default();
                 let mark = mark_of(model.run.state);
                 if model.run.state.is_final() {
                     format!("{mark} {name}")
                 } else {
-                    format!("{mark} {done}/{all} {name}")
+                    format!("{mark} {percent}% {name}")
                 }
             }
             None => String::from("Run"),
