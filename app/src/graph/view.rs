@@ -44,6 +44,8 @@ const MARGIN: f64 = 20.0;
 /// Number of steps up to which every step has an element. Of a larger workflow those in view have one: the keyboard reaches
 /// the others in the list of steps.
 const ALL_UP_TO: usize = 300;
+/// Steps of a large workflow have elements up to this distance from the view, in pixels of the drawing.
+const NEAR: f64 = 200.0;
 /// Minimum zoom. Smaller text is hard to read.
 const ZOOM_MIN: f64 = 0.7;
 
@@ -265,14 +267,13 @@ fn visible(root: &Element, sheet: &Element, width: f64) -> Option<Rect> {
     if zoom <= 0.0 || !zoom.is_finite() {
         return None;
     }
-    let near = room.width().max(room.height()) / zoom / 2.0;
     let rect = Rect {
         x: (room.left() - drawn.left()) / zoom,
         y: (room.top() - drawn.top()) / zoom,
         width: room.width() / zoom,
         height: room.height() / zoom,
     };
-    Some(rect.grown(near))
+    Some(rect.grown(NEAR))
 }
 
 fn node_rect((x, y): (f64, f64)) -> Rect {
