@@ -259,6 +259,8 @@ mod tests {
         assert_eq!(rest(20_000.0), "less than a minute left");
         assert_eq!(rest(200_000.0), "about 3 min left");
         assert_eq!(rest(7_000_000.0), "about 2 h left");
+        assert_eq!(rough_rest(20_000.0), "about a minute left");
+        assert_eq!(rough_rest(200_000.0), "about 3 min left");
     }
 
     #[test]
