@@ -482,8 +482,11 @@ fn part<T: Default + PartialEq + Send + Sync + 'static>(
 fn RunGraph(view: RunView) -> impl IntoView {
     let model = view.feed.model;
     // The steps change only with the run. A changed state does not rebuild the graph.
+    let run =
+        Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.run.id.clone())));
     let steps = Memo::new(move |_| {
-        model.with(|model| {
+        run.track();
+        model.with_untracked(|model| {
             let steps = model
                 .as_ref()
                 .map(|model| model.run.steps.as_slice())
