@@ -282,7 +282,8 @@ fn ChainView(
             view! { <dt>"Not started because of it"</dt><dd class="cause-steps">{steps.collect_view()}{rest}</dd> }
         });
         let others = (others > 0).then(|| {
-            let text = format!("{others} other steps, because the run ended");
+            let steps = if others == 1 { "step" } else { "steps" };
+            let text = format!("{others} other {steps}, because the run ended");
             view! { <dt>"Not started either"</dt><dd>{text}</dd> }
         });
         let is_alone = place.is_none() && before.is_none() && after.is_none() && others.is_none();
