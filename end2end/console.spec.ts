@@ -18,6 +18,8 @@ test('the console of a server is one click away, and says why there is no screen
   await expect.poll(() => state(started.run), { timeout: 60_000 }).toBe('succeeded');
   await page.goto(`/deployments/${started.deployment}`);
 
+  await expect(page.getByRole('button', { name: /^Terminal on web\. No terminal: the deployment has no bastion/ })).toBeDisabled();
+
   await page.getByRole('button', { name: 'Console of web' }).click();
   const dialog = page.getByRole('dialog', { name: 'Console of web' });
   await expect(dialog.getByRole('log')).toContainText(/\S/);

@@ -101,7 +101,11 @@ resources:
   const cause = page.getByTestId('cause');
   await expect(cause.locator('.cause-lines')).toHaveText(/looking for the licence server\s+no route to licence\.example/);
   await expect(cause.locator('.cause-reason')).toContainText('exit code 3');
+  await expect(cause.getByTestId('chain')).toContainText('waited for succeeded');
   await shoot(page, 'run-cause');
+  await cause.getByRole('button', { name: 'Console log of web' }).click();
+  await expect(page.getByRole('dialog', { name: 'Console of web' }).getByRole('log')).toContainText(/\S/);
+  await page.keyboard.press('Escape');
   await page.locator('[data-step="web:ssh"]').click();
   await expect(page.getByRole('log')).toContainText(/ssh: attempt \d+: .*; \d+ s left/);
 

@@ -23,10 +23,21 @@ test('a deployment is rolled back to its first run, two updates later', async ({
   const first = await api<Started>(page, 'POST', '/deployments', { name: 'history', template: template('  spare: {type: OS::Neutron::Net}\n') });
   await ended(page, first.run);
   const path = `/deployments/${first.deployment}`;
+  let newest = '';
   for (const label of ['green', 'blue']) {
     const update = await api<Started>(page, 'PUT', path, { name: '', template: template(''), parameters: { label } });
     await ended(page, update.run);
+    newest = update.run;
   }
+
+  await test.step('the newest run tells what changed, and how long the one before took', async () => {
+    await page.goto(`/runs/${newest}`);
+    const success = page.getByTestId('success');
+    await expect(success).toContainText(/It took .+ The one before took \d/);
+    await success.getByText('What changed: 1 changed').click();
+    await expect(success.getByRole('definition')).toHaveText('net');
+    await shoot(page, 'run-changes');
+  });
 
   await test.step('compare the first run with the newest', async () => {
     await page.goto(path);

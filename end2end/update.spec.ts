@@ -68,26 +68,36 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
 
   await test.step('roll back', async () => {
     await clearFaults(request);
-    await page.getByRole('button', { name: 'Roll back', exact: true }).click();
     const failed = page.url();
-    await page.getByRole('dialog').getByRole('button', { name: 'Roll back', exact: true }).click();
-    await expect(page).not.toHaveURL(failed, { timeout: 60_000 });
+    const cause = page.getByTestId('cause');
+    await expect(cause.getByRole('button', { name: /^Resume: try web/ })).toBeVisible();
+    await cause.getByRole('link', { name: 'Roll back', exact: true }).click();
+    await expect(page).toHaveURL(`/deployments/${made.deployment}/plan?run=${made.run}`);
+    const changes = page.getByRole('region', { name: 'Changes' });
+    await expect(changes.locator('[data-change="web"]').first()).toContainText('is taken back');
+    await shoot(page, 'roll-back-of-a-failure');
+    const start = page.getByRole('button', { name: 'Roll back', exact: true });
+    await start.first().click();
+    const confirmation = page.getByRole('dialog').getByRole('button', { name: 'Roll back', exact: true });
+    await expect(confirmation.or(page.getByTestId('run-state'))).toBeVisible({ timeout: 60_000 });
+    if (await confirmation.isVisible()) await confirmation.click();
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
     await ended(page, runOf(page), 'succeeded');
-    await expect(page.getByRole('heading', { name: 'Roll back changing' })).toBeVisible();
-    await expect(page.getByRole('navigation', { name: 'Breadcrumb' })).toContainText('Rollback run');
+    await expect(page.getByRole('heading', { name: 'Update changing' })).toBeVisible();
     await expect(page.getByRole('note').filter({ hasText: 'the newest is' })).toHaveCount(0);
 
     // The failed run is not the newest any more: it shows its own drawing, and offers nothing that would be refused.
     await page.goto(failed);
     const note = page.getByRole('note').filter({ hasText: 'Run 2 of 3; the newest is' });
-    await expect(note.getByRole('link', { name: 'Rollback by demo' })).toBeVisible();
+    await expect(note.getByRole('link', { name: 'Update by demo' })).toBeVisible();
     await expect(page.getByTestId('cause')).toBeVisible();
-    for (const action of ['Resume', 'Roll back', 'Undeploy']) {
-      await expect(page.getByRole('main').getByRole('button', { name: action, exact: true })).toHaveCount(0);
+    for (const action of ['Resume', 'Undeploy']) {
+      await expect(page.getByRole('main').getByRole('button', { name: action })).toHaveCount(0);
     }
+    await expect(page.getByRole('main').getByRole('link', { name: 'Roll back', exact: true })).toHaveCount(0);
     await shoot(page, 'run-old');
     await note.getByRole('link').click();
-    await expect(page.getByRole('heading', { name: 'Roll back changing' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Update changing' })).toBeVisible();
     await expect(note).toHaveCount(0);
     expect(await idOf(page, made.deployment, 'web'), 'the same server').toBe(server);
   });

@@ -148,6 +148,15 @@ pub fn rest(milliseconds: f64) -> String {
     }
 }
 
+/// Text of an estimated rest that rests on a guess for some steps: never more exact than a minute.
+pub fn rough_rest(milliseconds: f64) -> String {
+    if milliseconds < 60_000.0 {
+        String::from("about a minute left")
+    } else {
+        rest(milliseconds)
+    }
+}
+
 /// Age of a time: `just now`, `5 min ago`, `3 h ago`, `2 days ago`, otherwise the date.
 pub fn ago(time: &str, now: Option<f64>) -> String {
     let (Some(then), Some(now)) = (parse(time), now) else {
@@ -250,6 +259,8 @@ mod tests {
         assert_eq!(rest(20_000.0), "less than a minute left");
         assert_eq!(rest(200_000.0), "about 3 min left");
         assert_eq!(rest(7_000_000.0), "about 2 h left");
+        assert_eq!(rough_rest(20_000.0), "about a minute left");
+        assert_eq!(rough_rest(200_000.0), "about 3 min left");
     }
 
     #[test]

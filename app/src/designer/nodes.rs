@@ -12,11 +12,14 @@ use types::Category;
 use super::{
     icons::icon_name,
     scene::{NodeKey, NodeSignals, Scene},
-    stage::{Stage, look_of},
+    stage::Stage,
 };
 use crate::{
     browser,
-    ui::{Icon, state::icon_of},
+    ui::{
+        Icon,
+        state::{icon_of, look_of},
+    },
 };
 
 /// The attribute value for the hue of a category.

@@ -19,9 +19,9 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 use super::{
     nodes::hue,
     scene::{Dragged, Scene},
-    stage::{Aim, Stage, Tally, look_of},
+    stage::{Aim, Stage, Tally},
 };
-use crate::browser;
+use crate::{browser, ui::state::look_of};
 
 /// Colours of the picture, by the name of their custom property. The page's style decides their values.
 const INKS: [&str; 17] = [

@@ -113,30 +113,6 @@ impl Stage {
     }
 }
 
-/// Look of a state, as in `data-look`, and its name for users.
-pub fn look_of(word: &str) -> (&'static str, &'static str) {
-    match word {
-        "waiting" => ("waiting", "Waiting"),
-        "ready" => ("succeeded", "Ready"),
-        "running" => ("running", "Running"),
-        "creating" => ("running", "Creating"),
-        "updating" => ("running", "Updating"),
-        "deleting" => ("running", "Removing"),
-        "retrying" => ("retrying", "Retrying"),
-        "succeeded" => ("succeeded", "Ready"),
-        "suspended" => ("paused", "Suspended"),
-        "failed" => ("failed", "Failed"),
-        "cancelled" => ("cancelled", "Cancelled"),
-        "skipped" => ("skipped", "Skipped"),
-        "deleted" => ("skipped", "Removed"),
-        "gone" => ("failed", "Gone"),
-        "broken" => ("failed", "Broken"),
-        "unhealthy" => ("failed", "Not healthy"),
-        "changed" => ("retrying", "Changed"),
-        _ => ("idle", ""),
-    }
-}
-
 /// Users who have selected a resource on their pages, by its name.
 pub fn selections(others: &[DesignViewer]) -> HashMap<String, Arc<str>> {
     let mut users: HashMap<String, Vec<&str>> = HashMap::new();

@@ -3,12 +3,20 @@
 use std::collections::{HashMap, HashSet};
 
 use api::{StepKind, StepState};
-use canvas::layered::{self, Lane, Sizes};
-use leptos::{html, prelude::*};
+use canvas::{
+    geometry::Rect,
+    layered::{self, Lane, Sizes},
+};
+use leptos::{ev, html, prelude::*};
+use web_sys::Element;
 
 use crate::{
-    designer::surface::on_resize_of,
-    ui::{Icon, state::DisplayState, state::icon_of},
+    browser,
+    designer::surface::{attribute_of, on_resize_of},
+    ui::{
+        Icon,
+        state::{DisplayState, StepLook, icon_of},
+    },
 };
 
 /// One step of the graph.
@@ -33,8 +41,25 @@ const SIZES: Sizes = Sizes {
     row_gap: 12.0,
 };
 const MARGIN: f64 = 20.0;
+/// Number of steps up to which every step has an element. Of a larger workflow those in view have one: the keyboard reaches
+/// the others in the list of steps.
+const ALL_UP_TO: usize = 300;
+/// Steps of a large workflow have elements up to this distance from the view, in pixels of the drawing.
+const NEAR: f64 = 200.0;
 /// Minimum zoom. Smaller text is hard to read.
 const ZOOM_MIN: f64 = 0.7;
+
+/// A line between two steps.
+struct GraphLine {
+    /// Id of the step at its start.
+    from: String,
+    /// Id of the step at its end.
+    to: String,
+    /// True if one of them is in the lane below.
+    is_aside: bool,
+    /// Commands of the path.
+    path: String,
+}
 
 /// The verb of a step, for users.
 pub fn step_verb(kind: StepKind) -> &'static str {
@@ -114,30 +139,33 @@ pub fn WorkflowGraph(
     let drawing = layered::draw(&lanes, &edges, SIZES);
     let (width, height) = (drawing.width + 2.0 * MARGIN, drawing.height + 2.0 * MARGIN);
 
-    let lines = drawing
-        .edges
-        .iter()
-        .map(|layered::Line { from, to, points }| {
-            let (from_id, to_id) = (steps[*from].id.clone(), steps[*to].id.clone());
-            let aside = lanes[*from] == Lane::Side || lanes[*to] == Lane::Side;
-            let near = move || {
-                selected
-                    .with(|selected| {
-                        selected
-                            .as_ref()
-                            .is_some_and(|it| *it == from_id || *it == to_id)
-                    })
-                    .to_string()
-            };
-            let (from_id, to_id) = (steps[*from].id.clone(), steps[*to].id.clone());
-            let on_path = move || {
-                critical
-                    .with(|path| path.contains(&from_id) && path.contains(&to_id))
-                    .to_string()
-            };
-            view! { <path d=layered::path(points) data-aside=aside.to_string() data-near=near data-critical=on_path /> }
+    let lines = StoredValue::new(
+        drawing
+            .edges
+            .iter()
+            .map(|layered::Line { from, to, points }| GraphLine {
+                from: steps[*from].id.clone(),
+                to: steps[*to].id.clone(),
+                is_aside: lanes[*from] == Lane::Side || lanes[*to] == Lane::Side,
+                path: layered::path(points),
+            })
+            .collect::<Vec<_>>(),
+    );
+    let main = joined(lines, |line| !line.is_aside);
+    let aside = joined(lines, |line| line.is_aside);
+    let on_path = Memo::new(move |_| {
+        critical.with(|path| {
+            joined(lines, |line| {
+                path.contains(&line.from) && path.contains(&line.to)
+            })
         })
-        .collect_view();
+    });
+    let near = Memo::new(move |_| {
+        selected.with(|selected| match selected {
+            Some(id) => joined(lines, |line| line.from == *id || line.to == *id),
+            None => String::new(),
+        })
+    });
     let lane = drawing.side_lane.map(|top| {
         view! {
             <div class="graph-lane" style:top=format!("{}px", top + MARGIN)>
@@ -145,46 +173,137 @@ pub fn WorkflowGraph(
             </div>
         }
     });
-    let nodes = steps
+    let count = steps.len();
+    let ids: HashMap<String, usize> = steps.iter().map(|step| step.id.clone()).zip(0..).collect();
+    let corners: Vec<(f64, f64)> = drawing
+        .nodes
         .into_iter()
-        .zip(drawing.nodes)
-        .map(|(step, (x, y))| view! { <StepNode step x=x + MARGIN y=y + MARGIN state critical selected /> })
-        .collect_view();
+        .map(|(x, y)| (x + MARGIN, y + MARGIN))
+        .collect();
+    let placed: Vec<(GraphStep, (f64, f64))> = steps.into_iter().zip(corners.clone()).collect();
+    let placed = StoredValue::new(placed);
     // Zoomed so that the whole graph is visible if the text stays readable. Otherwise the graph scrolls.
-    let root = NodeRef::<html::Div>::new();
+    let (root, sheet) = (NodeRef::<html::Div>::new(), NodeRef::<html::Div>::new());
     let zoom = RwSignal::new(1.0_f64);
+    let seen = RwSignal::new(Rect::default());
+    let look = move || {
+        let elements = root.try_get_untracked().flatten();
+        let elements = elements.zip(sheet.try_get_untracked().flatten());
+        if let Some(rect) = elements.and_then(|(root, sheet)| visible(&root, &sheet, width)) {
+            seen.try_set(rect);
+        }
+    };
     Effect::new(move |_| {
         if let Some(root) = root.get() {
             on_resize_of(&root, move |room| {
                 let fits = (room.width / width).min(room.height / height);
                 zoom.try_set(fits.clamp(ZOOM_MIN, 1.0));
+                browser::on_next_frame(look);
             });
         }
     });
+    let focused = RwSignal::new(None::<usize>);
+    let shown = Memo::new(move |_| {
+        if count <= ALL_UP_TO {
+            return (0..count).collect::<Vec<_>>();
+        }
+        let (seen, focused) = (seen.get(), focused.get());
+        let chosen = selected.with(|id| ids.get(id.as_ref()?).copied());
+        let is_shown = |&at: &usize| {
+            let is_kept = focused == Some(at) || chosen == Some(at);
+            is_kept
+                || corners
+                    .get(at)
+                    .is_some_and(|corner| node_rect(*corner).overlaps(seen))
+        };
+        (0..count).filter(is_shown).collect()
+    });
+    let node = move |at: usize| {
+        let (step, (x, y)) = placed.with_value(|placed| placed.get(at).cloned())?;
+        Some(view! { <StepNode step x y at state critical selected /> })
+    };
+    let on_focus = move |event: ev::FocusEvent| {
+        focused.set(attribute_of(&event, "data-at").and_then(|at| at.parse().ok()));
+    };
     view! {
-        <div class="graph" role="group" aria-label="Workflow" tabindex="0" node_ref=root>
-            <div class="graph-sheet" style:zoom=move || zoom.get().to_string() style:width=format!("{width}px") style:height=format!("{height}px")>
+        <div
+            class="graph" role="group" aria-label="Workflow" tabindex="0" node_ref=root on:scroll=move |_| look()
+            on:focusin=on_focus on:focusout=move |_| focused.set(None)
+        >
+            <div
+                class="graph-sheet" node_ref=sheet style:zoom=move || zoom.get().to_string() style:width=format!("{width}px")
+                style:height=format!("{height}px")
+            >
                 {lane}
                 <svg width=width height=height aria-hidden="true">
-                    <g transform=format!("translate({MARGIN} {MARGIN})")>{lines}</g>
+                    <g transform=format!("translate({MARGIN} {MARGIN})")>
+                        <path d=main />
+                        <path d=aside data-aside="true" />
+                        <path d=on_path data-critical="true" />
+                        <path d=near data-near="true" />
+                    </g>
                 </svg>
-                {nodes}
+                <For each=move || shown.get() key=|at| *at let:at>{node(at)}</For>
             </div>
         </div>
+    }
+}
+
+/// The path of some of the lines. They share an element, because a large workflow has thousands of them.
+fn joined(lines: StoredValue<Vec<GraphLine>>, is_it: impl Fn(&GraphLine) -> bool) -> String {
+    lines.with_value(|lines| {
+        let lines = lines.iter().filter(|line| is_it(line));
+        lines.map(|line| line.path.as_str()).collect()
+    })
+}
+
+/// The part of the drawing that is in view and near it, in pixels of the drawing. `width` is the drawing's.
+fn visible(root: &Element, sheet: &Element, width: f64) -> Option<Rect> {
+    let (room, drawn) = (
+        root.get_bounding_client_rect(),
+        sheet.get_bounding_client_rect(),
+    );
+    let zoom = drawn.width() / width;
+    if zoom <= 0.0 || !zoom.is_finite() {
+        return None;
+    }
+    let rect = Rect {
+        x: (room.left() - drawn.left()) / zoom,
+        y: (room.top() - drawn.top()) / zoom,
+        width: room.width() / zoom,
+        height: room.height() / zoom,
+    };
+    Some(rect.grown(NEAR))
+}
+
+fn node_rect((x, y): (f64, f64)) -> Rect {
+    Rect {
+        x,
+        y,
+        width: SIZES.width,
+        height: SIZES.height,
     }
 }
 
 #[component]
 fn StepNode(
     step: GraphStep,
+    /// Left edge, in pixels of the drawing.
     x: f64,
+    /// Top edge, in pixels of the drawing.
     y: f64,
+    /// Index of the step.
+    at: usize,
     state: Option<Callback<String, StepState>>,
     critical: Signal<HashSet<String>>,
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let id = StoredValue::new(step.id.clone());
-    let now = Memo::new(move |_| state.map(|state| state.run(id.get_value())));
+    let kind = step.kind;
+    let now = Memo::new(move |_| {
+        let state = state?.run(id.get_value());
+        Some(StepLook { kind, state })
+    });
     let look = move || now.get().map(DisplayState::look);
     let is_selected = move || {
         selected
@@ -216,7 +335,7 @@ fn StepNode(
     };
     view! {
         <button
-            type="button" class="graph-node" data-graph-step=step.id data-look=look data-critical=move || is_critical.get().to_string() aria-pressed=is_selected aria-label=label
+            type="button" class="graph-node" data-graph-step=step.id data-at=at data-look=look data-critical=move || is_critical.get().to_string() aria-pressed=is_selected aria-label=label
             style:left=format!("{x}px") style:top=format!("{y}px")
             on:click=move |_| selected.update(|selected| {
                 let id = id.get_value();

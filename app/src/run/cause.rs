@@ -4,17 +4,26 @@ use api::{RunState, StepKind};
 use hot::document::Document;
 use leptos::prelude::*;
 
-use super::{RunView, header::ResumeButton};
+use super::{
+    RunView,
+    chain::{Chain, server_of},
+    header::ResumeButton,
+};
 use crate::{
     links::DesignLink,
     pages::deployment::{
+        console::ConsoleDialog,
         design::{KnownDesign, known_design},
-        roll_back::RollBackButton,
+        runs::{can_roll_back_to, roll_back_href},
         undeploy,
     },
+    session::use_session,
+    time::Ago,
     ui::{
-        Icon, prose,
-        state::{DisplayState, icon_of},
+        Icon,
+        menu::Menu,
+        prose,
+        state::{DisplayState, icon_of, run_title},
     },
 };
 
@@ -82,15 +91,19 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                 view.selected.set(id.clone());
             }
         };
+        let chain = id.clone().map(|id| view! { <ChainView view id /> });
+        let console = id.clone().map(|id| view! { <ConsoleButton view id /> });
+        let retried = id.clone();
         let log_button = id.map(|id| view! {
             <button type="button" class="button" on:click=show_log><Icon name="terminal" />{format!("Log of {id}")}</button>
         });
         // A run in state Failing cannot be resumed, nor one that a newer run has replaced.
         let is_newest = is_newest.get();
-        let buttons = (is_newest && state.is_final())
-            .then(|| view! { <ResumeButton view /><RollBack view /><UndeployButton view /> });
-        let resume_paused =
-            (is_newest && state == RunState::Paused).then(|| view! { <ResumeButton view /> });
+        let buttons = (is_newest && state.is_final()).then(
+            || view! { <ResumeButton view step=retried /><RollBack view /><UndeployButton view /> },
+        );
+        let resume_paused = (is_newest && state == RunState::Paused)
+            .then(|| view! { <ResumeButton view step=None /> });
         Some(view! {
             <section class="cause" role="alert" data-testid="cause" data-look=state.look()>
                 <Icon name=icon_of(state.look()) />
@@ -98,8 +111,9 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                     <h2>{title}</h2>
                     {lines}
                     <p class="cause-reason">{prose(&error)}</p>
+                    {chain}
                     {is_newest.then(|| view! { <p class="quiet">{advice(state, is_update)}</p> })}
-                    <div class="cause-actions">{resume_paused}{edit}{buttons}{log_button}</div>
+                    <div class="cause-actions">{resume_paused}{edit}{buttons}{log_button}{console}</div>
                 </div>
                 <button
                     type="button" class="button" data-look="ghost" data-size="icon" aria-label="Close" on:click=move |_| closed.set(true)
@@ -186,21 +200,139 @@ fn advice(state: RunState, is_update: bool) -> &'static str {
     }
 }
 
-/// Rollback button of a failed update.
+/// Links to the plans of roll-backs: to the last good state, and a menu of all earlier ones.
 #[component]
 fn RollBack(view: RunView) -> impl IntoView {
-    let is_change = move || {
-        view.feed.model.with(|model| {
-            let run = model.as_ref().map(|model| &model.run);
-            run.is_some_and(|run| run.kind == api::RunKind::Update)
-        })
-    };
-    let deployment = Signal::derive(move || {
+    let goals = Memo::new(move |_| {
+        let goals = view.runs.with(|runs| {
+            let runs = runs?;
+            let mut goals: Vec<_> = runs
+                .iter()
+                .filter(|run| can_roll_back_to(run, runs))
+                .cloned()
+                .collect();
+            goals.sort_by(|one, other| other.created.cmp(&one.created));
+            Some(goals)
+        });
+        goals.filter(|_| view.can_change()).unwrap_or_default()
+    });
+    move || {
+        let goals = goals.get();
+        let last = goals.first()?;
+        let title = "Plan a return to what the deployment was before";
+        let back = view! {
+            <a class="button" href=roll_back_href(last) title=title><Icon name="undo-2" />"Roll back"</a>
+        };
+        let others = (goals.len() > 1).then(|| {
+            let items = goals
+                .iter()
+                .map(|run| {
+                    let what = run_title(run).into_owned();
+                    view! {
+                        <a class="menu-item" href=roll_back_href(run)>
+                            <Icon name="undo-2" />{what}" by "{run.author.clone()}", "<Ago time=run.created.clone() />
+                        </a>
+                    }
+                })
+                .collect_view();
+            let button = view! { <Icon name="chevron-down" /> }.into_any();
+            view! { <Menu id="roll-back" label="Roll back to an earlier state" button>{items}</Menu> }
+        });
+        Some(view! { {back}{others} })
+    }
+}
+
+/// Number of skipped steps that the card names. The rest is counted.
+const SKIPPED: usize = 6;
+
+/// The chain around the failed step.
+#[component]
+fn ChainView(
+    view: RunView,
+    /// Id of the failed step.
+    id: String,
+) -> impl IntoView {
+    let chain = Memo::new(move |_| {
         view.feed
             .model
-            .with(|model| model.as_ref().map(|model| model.run.deployment.clone()))
+            .with(|model| Chain::around(model.as_ref()?, &id))
     });
-    move || is_change().then(|| view! { <RollBackButton deployment /> })
+    move || {
+        let Chain {
+            path,
+            waited,
+            done,
+            skipped,
+            others,
+        } = chain.get()?;
+        let place = (path.len() > 1).then(|| {
+            let path = path.join(" › ");
+            view! { <dt>"Place"</dt><dd><code>{path}</code></dd> }
+        });
+        let before = match (waited, done) {
+            (0, _) => None,
+            (1, 1) => Some(String::from("The step that it waited for succeeded.")),
+            (all, done) if all == done => {
+                Some(format!("All {all} steps that it waited for succeeded."))
+            }
+            (all, done) => Some(format!(
+                "{done} of {all} steps that it waited for succeeded."
+            )),
+        };
+        let before = before.map(|before| view! { <dt>"Before it"</dt><dd>{before}</dd> });
+        let rest = skipped.len().saturating_sub(SKIPPED);
+        let rest = (rest > 0).then(|| format!("and {rest} more"));
+        let after = (!skipped.is_empty()).then(|| {
+            let steps = skipped.iter().take(SKIPPED).map(|id| view! { <StepLink view id=id.clone() /> });
+            view! { <dt>"Not started because of it"</dt><dd class="cause-steps">{steps.collect_view()}{rest}</dd> }
+        });
+        let others = (others > 0).then(|| {
+            let steps = if others == 1 { "step" } else { "steps" };
+            let text = format!("{others} other {steps}, because the run ended");
+            view! { <dt>"Not started either"</dt><dd>{text}</dd> }
+        });
+        let is_alone = place.is_none() && before.is_none() && after.is_none() && others.is_none();
+        (!is_alone).then(|| view! { <dl class="cause-chain" data-testid="chain">{place}{before}{after}{others}</dl> })
+    }
+}
+
+/// Button that selects a step.
+#[component]
+fn StepLink(view: RunView, id: String) -> impl IntoView {
+    let chosen = id.clone();
+    view! {
+        <button type="button" class="link mono" on:click=move |_| view.selected.set(Some(chosen.clone()))>{id}</button>
+    }
+}
+
+/// Button that shows the console of the server that the failed step worked on.
+#[component]
+fn ConsoleButton(
+    view: RunView,
+    /// Id of the failed step.
+    id: String,
+) -> impl IntoView {
+    let session = use_session();
+    let shown = RwSignal::new(None::<String>);
+    let server = Memo::new(move |_| {
+        view.feed.model.with(|model| {
+            let model = model.as_ref()?;
+            let step = model.step(&id)?;
+            view.deployment.with(|deployment| {
+                let deployment = deployment?;
+                let server = server_of(model, step, &deployment.resources)?;
+                Some((deployment.id.clone(), server))
+            })
+        })
+    });
+    move || {
+        let (deployment, server) = server.get().filter(|_| session.can_change())?;
+        let label = format!("Console log of {server}");
+        Some(view! {
+            <button type="button" class="button" on:click=move |_| shown.set(Some(server.clone()))><Icon name="monitor" />{label}</button>
+            <ConsoleDialog deployment server=shown />
+        })
+    }
 }
 
 #[component]

@@ -1,19 +1,29 @@
-//! The selected step: action, resource, attempts, duration and error.
+//! The selected step: action, resource, attempts, duration, what it waits for, and error.
 
+use api::{RunStep, StepState};
 use leptos::prelude::*;
 
-use super::{RunView, steps::follow};
+use super::{
+    RunView,
+    steps::{follow, follow_note},
+    waiting::{queue_reason, unfinished},
+};
 use crate::{
     time,
-    ui::{
-        CopyButton, prose,
-        state::{DisplayState, badge, step_title},
-    },
+    ui::{CopyButton, StateBadge, prose, state::StepLook},
 };
+
+/// Number of steps that a waiting step names. The rest is counted.
+const NAMED_MAX: usize = 5;
 
 /// A strip above the log, or nothing if no step is selected.
 #[component]
-pub fn StepDetail(view: RunView) -> impl IntoView {
+pub fn StepDetail(
+    /// State of the page.
+    view: RunView,
+    /// The last log line of a step by its id. Tracks.
+    last_line: Callback<String, Option<String>>,
+) -> impl IntoView {
     let clock = time::use_clock();
     move || {
         let id = view.selected.get()?;
@@ -45,30 +55,85 @@ pub fn StepDetail(view: RunView) -> impl IntoView {
                 let usual = usual.map(|usual| format!("usually {}", time::duration(usual as f64)));
                 let took = time::span(step.started.as_deref(), step.ended.as_deref(), now);
                 Some(view! {
-                    {badge(step.state.look(), step_title(step))}
+                    <StateBadge state=StepLook::from(step) />
                     {took.map(|took| view! { <span>{took}</span> })}
                     {usual.map(|usual| view! { <span>{usual}</span> })}
                     {(step.attempts > 1).then(|| view! { <span>{format!("{} attempts", step.attempts)}</span> })}
-                    {(!step.after.is_empty()).then(|| view! { <span class="truncate" title=step.after.join(", ")>{format!("after {}", step.after.join(", "))}</span> })}
                 })
             })
         };
+        let note = follow_note(view.feed.model, step, last_line);
+        let note = move || note().map(|note| view! { <p class="step-wait">{prose(&note)}</p> });
         let error = move || {
-            step.with(|step| step.as_ref().and_then(|step| step.error.clone()))
+            // The note of a retrying step has it.
+            let is_shown = |step: &&RunStep| step.state != StepState::Retrying;
+            step.with(|step| step.as_ref().filter(is_shown)?.error.clone())
                 .map(|error| view! { <p class="step-error">{prose(&error)}</p> })
         };
         Some(view! {
             <div class="step-detail">
                 <div class="step-facts">
-                    <strong class="mono">{id}</strong>
+                    <strong class="mono">{id.clone()}</strong>
                     {facts}
                     {move || physical_id().map(|id| view! {
                         <span class="mono truncate" title="The cloud's id">{id.clone()}</span>
                         <CopyButton text=id label="Copy the cloud's id" />
                     })}
                 </div>
+                <Waits view id last_line />
+                {note}
                 {error}
             </div>
         })
+    }
+}
+
+/// What a step that has not started waits for: other steps with the last lines of those at work, or a limit.
+#[component]
+fn Waits(view: RunView, id: String, last_line: Callback<String, Option<String>>) -> impl IntoView {
+    let model = view.feed.model;
+    let waits = Memo::new(move |_| {
+        model.with(|model| {
+            let model = model.as_ref()?;
+            let step = model.step(&id)?;
+            let before = unfinished(model, step);
+            let before: Vec<String> = before.into_iter().map(|step| step.id.clone()).collect();
+            Some((before, queue_reason(model, step)))
+        })
+    });
+    move || {
+        let (before, reason) = waits.get()?;
+        let rest = before.len().saturating_sub(NAMED_MAX);
+        let rest = (rest > 0).then(|| view! { <li>{format!("and {rest} more")}</li> });
+        let named = before
+            .iter()
+            .take(NAMED_MAX)
+            .map(|id| view! { <WaitsFor view id=id.clone() last_line /> })
+            .collect_view();
+        let steps = (!before.is_empty()).then(|| {
+            view! { <div class="step-wait">"Waits for" <ul>{named}{rest}</ul></div> }
+        });
+        let reason = reason.map(|reason| view! { <p class="step-wait">{reason}</p> });
+        Some(view! { {steps}{reason} })
+    }
+}
+
+/// A step that another one waits for: a button that selects it, and its own note.
+#[component]
+fn WaitsFor(
+    view: RunView,
+    id: String,
+    last_line: Callback<String, Option<String>>,
+) -> impl IntoView {
+    let step = follow(view.feed.model, id.clone());
+    let look = Memo::new(move |_| step.with(|step| step.as_ref().map(StepLook::from)));
+    let note = follow_note(view.feed.model, step, last_line);
+    let chosen = id.clone();
+    view! {
+        <li>
+            <button type="button" class="link mono" on:click=move |_| view.selected.set(Some(chosen.clone()))>{id}</button>
+            {move || look.get().map(|state| view! { <StateBadge state /> })}
+            <span class="truncate">{move || note().map(|note| prose(&note))}</span>
+        </li>
     }
 }

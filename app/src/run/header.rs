@@ -60,7 +60,14 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
     };
     let left = Memo::new(move |_| {
         let now = clock.now()?;
-        model.with(|model| Some(time::rest(model.as_ref()?.time_left(now)?)))
+        let left = model.with(|model| model.as_ref()?.time_left(now))?;
+        Some(if left.is_rough {
+            let title = "By earlier steps; some of these steps are the first of their kind";
+            (time::rough_rest(left.milliseconds), title)
+        } else {
+            let title = "By earlier steps of the same kind";
+            (time::rest(left.milliseconds), title)
+        })
     });
     let who = move || {
         model
@@ -84,15 +91,16 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
     };
     let bar = move || {
         progress.get().map(|(done, all)| {
-            let part = if all == 0 { 1.0 } else { done as f64 / all as f64 };
+            let percent = move || view.percent.get().unwrap_or_default();
+            let steps = format!("{done} of {all} steps");
             view! {
                 <div
-                    class="run-bar" role="progressbar" aria-label="Steps done" aria-valuemin="0" aria-valuemax=all aria-valuenow=done
-                    data-look=move || state.get().map(DisplayState::look)
+                    class="run-bar" role="progressbar" aria-label="Progress" aria-valuemin="0" aria-valuemax="100" aria-valuenow=percent
+                    aria-valuetext=steps.clone() data-look=move || state.get().map(DisplayState::look)
                 >
-                    <span style:width=format!("{:.1}%", part * 100.0)></span>
+                    <span style:width=move || format!("{}%", percent())></span>
                 </div>
-                <span class="run-count">{format!("{done} of {all} steps")}</span>
+                <span class="run-count">{move || format!("{} %", percent())}" · "{steps}</span>
             }
         })
     };
@@ -115,7 +123,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             </span>
             {bar}
             <span class="run-elapsed" title="Elapsed">{took}</span>
-            {move || left.get().map(|left| view! { <span class="run-left meta" title="By earlier steps of the same kind">{left}</span> })}
+            {move || left.get().map(|(left, title)| view! { <span class="run-left meta" title=title>{left}</span> })}
             <span class="run-who meta">{who}" "{version}" "{place}</span>
             {freshness}
             <span class="grow"></span>
@@ -148,7 +156,7 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
         }
         .into_any(),
         Some(RunState::Failed | RunState::Cancelled | RunState::Paused) if is_newest.get() => {
-            view! { <ResumeButton view /> }.into_any()
+            view! { <ResumeButton view step=None /> }.into_any()
         }
         Some(RunState::Succeeded | RunState::Failed | RunState::Cancelled | RunState::Paused) => view! {
             <a class="button" href=move || view.deployment_href()>
@@ -163,9 +171,14 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
     view! { <div class="run-actions">{buttons}</div> }
 }
 
-/// Button that resumes a stopped run.
+/// Button that resumes a stopped run: steps that failed, were stopped or skipped run again, the others do not.
 #[component]
-pub fn ResumeButton(view: RunView) -> impl IntoView {
+pub fn ResumeButton(
+    /// State of the page.
+    view: RunView,
+    /// Id of the failed step that the button names, because it runs again first.
+    step: Option<String>,
+) -> impl IntoView {
     let session = use_session();
     let toasts = use_toasts();
     let busy = RwSignal::new(false);
@@ -186,9 +199,13 @@ pub fn ResumeButton(view: RunView) -> impl IntoView {
     view! {
         <button
             type="button" class="button" data-look="primary" disabled=move || busy.get() || !session.can_change() on:click=resume
+            title="Runs the steps that failed, were stopped or skipped. Completed steps are not repeated."
         >
             <Icon name="play" />
-            "Resume"
+            {match step {
+                Some(step) => format!("Resume: try {step} again"),
+                None => String::from("Resume"),
+            }}
         </button>
     }
 }

@@ -6,6 +6,8 @@
 
 mod away;
 mod cause;
+mod chain;
+mod changed;
 mod critical;
 mod detail;
 pub mod feed;
@@ -14,11 +16,13 @@ mod hooks;
 pub mod log_store;
 mod log_view;
 pub mod model;
+mod rows;
 mod split;
 mod standing;
 mod steps;
 mod success;
 mod timeline;
+mod waiting;
 
 use std::collections::{HashMap, HashSet};
 
@@ -49,6 +53,7 @@ use crate::{
     graph::{GraphStep, WorkflowGraph},
     load::{Load, Loaded},
     session::use_session,
+    time,
     ui::state::run_title,
     ui::{Command, Empty, ProblemCard, icon::Icon, skeleton, use_palette},
 };
@@ -68,6 +73,8 @@ pub struct RunView {
     runs: Load<Vec<Run>>,
     /// Position of the run among these. `None` until they are loaded.
     pub standing: Memo<Option<Standing>>,
+    /// Part of the run that is done, in percent. `None` until the run is loaded.
+    pub percent: Memo<Option<u32>>,
     /// The selected step.
     pub selected: RwSignal<Option<String>>,
 }
@@ -149,6 +156,7 @@ pub fn RunPage() -> impl IntoView {
     let query = use_query_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id")).unwrap_or_default());
     let feed = Feed::new(id.into());
+    let clock = time::use_clock();
     let deployment_id = Memo::new(move |_| {
         feed.model
             .with(|model| model.as_ref().map(|model| model.run.deployment.clone()))
@@ -182,6 +190,14 @@ pub fn RunPage() -> impl IntoView {
         }),
         runs,
         standing: Memo::new(move |_| id.with(|id| runs.with(|runs| Standing::of(runs?, id)))),
+        percent: Memo::new(move |_| {
+            feed.model.with(|model| {
+                let model = model.as_ref()?;
+                let is_over = model.run.state.is_final();
+                let now = if is_over { None } else { clock.now() };
+                Some(model.percent(now))
+            })
+        }),
         selected: RwSignal::new(None),
     };
     keep_fresh(view);
@@ -202,12 +218,12 @@ pub fn RunPage() -> impl IntoView {
         let name = view.name().unwrap_or_default();
         feed.model.with(|model| match model {
             Some(model) => {
-                let (done, all) = model.progress();
+                let percent = view.percent.get().unwrap_or_default();
                 let mark = mark_of(model.run.state);
                 if model.run.state.is_final() {
                     format!("{mark} {name}")
                 } else {
-                    format!("{mark} {done}/{all} {name}")
+                    format!("{mark} {percent}% {name}")
                 }
             }
             None => String::from("Run"),
@@ -319,7 +335,7 @@ fn Body(view: RunView) -> impl IntoView {
             <div class="run-lower">
                 <div class="run-steps"><StepList model=view.feed.model selected=view.selected last_line /></div>
                 <div class="run-log">
-                    <StepDetail view />
+                    <StepDetail view last_line />
                     <LogView feed=view.feed step=view.selected />
                 </div>
             </div>
@@ -466,8 +482,11 @@ fn part<T: Default + PartialEq + Send + Sync + 'static>(
 fn RunGraph(view: RunView) -> impl IntoView {
     let model = view.feed.model;
     // The steps change only with the run. A changed state does not rebuild the graph.
+    let run =
+        Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.run.id.clone())));
     let steps = Memo::new(move |_| {
-        model.with(|model| {
+        run.track();
+        model.with_untracked(|model| {
             let steps = model
                 .as_ref()
                 .map(|model| model.run.steps.as_slice())

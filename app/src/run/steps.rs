@@ -1,19 +1,27 @@
-//! The steps of a run in the workflow's order: state, duration, attempts. One of them can be selected.
+//! The steps of a run in the workflow's order: state, duration, attempts, and what those at work wait for. One of them can
+//! be selected.
 
-use api::{RunStep, StepKind, StepState};
-use leptos::{html, prelude::*};
-use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
+use api::{RunStep, StepState};
+use leptos::prelude::*;
 
-use super::model::Model;
+use super::{
+    model::Model,
+    rows::{Rows, RowsView},
+    waiting::{is_at_work, note},
+};
 use crate::{
     graph::step_verb,
     time,
     ui::{
         Icon, prose,
-        state::{DisplayState, icon_of, step_title},
+        state::{DisplayState, StepLook, icon_of},
     },
 };
+
+/// Height of a step in pixels, as in `steps.css`.
+const ROW: f64 = 28.0;
+/// Additional height of a step at work, for its note.
+const NOTE: f64 = 16.0;
 
 /// The list of steps.
 #[component]
@@ -25,67 +33,62 @@ pub fn StepList(
     /// The last log line of a step by its id. Tracks.
     last_line: Callback<String, Option<String>>,
 ) -> impl IntoView {
-    let ids = Memo::new(move |_| {
+    let rows = Memo::new(move |_| {
         model.with(|model| {
-            model
-                .as_ref()
-                .map(|model| {
-                    model
-                        .run
-                        .steps
-                        .iter()
-                        .map(|step| step.id.clone())
-                        .collect::<Vec<_>>()
-                })
-                .unwrap_or_default()
+            let steps = model.as_ref().map(|model| model.run.steps.as_slice());
+            let steps = steps.unwrap_or_default();
+            let at_work = |(at, step): (usize, &RunStep)| is_at_work(step.state).then_some(at);
+            Rows {
+                count: steps.len(),
+                height: ROW,
+                extra: NOTE,
+                tall: steps.iter().enumerate().filter_map(at_work).collect(),
+            }
         })
     });
-    let list = NodeRef::<html::Ol>::new();
+    let list = RowsView::new(rows);
+    let shown = Memo::new(move |_| {
+        let id_of = |at: usize| {
+            let id = |model: &Option<Model>| Some(model.as_ref()?.run.steps.get(at)?.id.clone());
+            Some((at, model.with(id)?))
+        };
+        list.shown
+            .with(|shown| shown.iter().filter_map(|at| id_of(*at)).collect::<Vec<_>>())
+    });
     keep_in_sight(model, selected, list);
     view! {
-        <ol class="steps" aria-label="Steps" node_ref=list>
-            <For each=move || ids.get() key=Clone::clone let:id>
-                <StepRow model selected last_line id />
-            </For>
-        </ol>
+        <div
+            class="steps-scroll" node_ref=list.root on:scroll=move |_| list.scrolled() on:keydown=move |event| list.on_key(&event)
+            on:focusin=move |event| list.focus_came(&event) on:focusout=move |_| list.focus_left()
+        >
+            <ol class="steps" aria-label="Steps" style:height=move || format!("{}px", rows.with(Rows::total))>
+                <For each=move || shown.get() key=Clone::clone let:row>
+                    <StepRow model selected last_line list at=row.0 id=row.1 />
+                </For>
+            </ol>
+        </div>
     }
 }
 
-/// Scrolls to the running or failed step, until the user selects one.
+/// Scrolls to the selected step, otherwise to the running or failed one.
 fn keep_in_sight(
     model: RwSignal<Option<Model>>,
     selected: RwSignal<Option<String>>,
-    list: NodeRef<html::Ol>,
+    list: RowsView,
 ) {
     let at = Memo::new(move |_| {
         model.with(|model| {
             let model = model.as_ref()?;
-            model
-                .run
-                .steps
-                .iter()
-                .position(|step| Some(step) == model.focused_step())
+            match selected.get() {
+                Some(id) => model.position(&id),
+                None => model.position(&model.focused_step()?.id),
+            }
         })
     });
     Effect::new(move |_| {
-        let (Some(at), Some(list)) = (at.get(), list.get()) else {
-            return;
-        };
-        let row = list
-            .children()
-            .item(at as u32)
-            .and_then(|row| row.dyn_into::<HtmlElement>().ok());
-        if let (Some(row), Some(pane)) = (row, list.parent_element())
-            && selected.with_untracked(Option::is_none)
-        {
-            let (top, height) = (row.offset_top() - list.offset_top(), pane.client_height());
-            let (from, to) = (
-                pane.scroll_top(),
-                pane.scroll_top() + height - row.offset_height(),
-            );
-            if top < from || top > to {
-                pane.set_scroll_top(top - height / 2);
-            }
+        list.root.track();
+        if let Some(at) = at.get() {
+            list.reveal(at);
         }
     });
 }
@@ -97,20 +100,49 @@ pub fn follow(model: RwSignal<Option<Model>>, id: String) -> Memo<Option<RunStep
     })
 }
 
+/// The words below a step at work, as a signal. Empty for other steps.
+pub fn follow_note(
+    model: RwSignal<Option<Model>>,
+    step: Memo<Option<RunStep>>,
+    last_line: Callback<String, Option<String>>,
+) -> impl Fn() -> Option<String> + Copy {
+    let clock = time::use_clock();
+    // Only steps at work depend on the clock and the log.
+    let at_work = Memo::new(move |_| {
+        step.with(|step| {
+            let step = step.as_ref().filter(|step| is_at_work(step.state));
+            step.map(|step| (step.id.clone(), step.state))
+        })
+    });
+    move || {
+        let (id, state) = at_work.get()?;
+        let line = match state {
+            StepState::Running => last_line.run(id.clone()),
+            _ => None,
+        };
+        let next = model.with(|model| {
+            let times = model.as_ref().map(|model| &model.next_attempts);
+            times.and_then(|times| times.get(&id).cloned())
+        });
+        step.with(|step| note(step.as_ref()?, line, next.as_deref(), clock.now()))
+    }
+}
+
 #[component]
 fn StepRow(
     model: RwSignal<Option<Model>>,
     selected: RwSignal<Option<String>>,
     last_line: Callback<String, Option<String>>,
+    list: RowsView,
+    /// Index of the step.
+    at: usize,
     id: String,
 ) -> impl IntoView {
     let clock = time::use_clock();
     let step = follow(model, id.clone());
     let stored = StoredValue::new(id.clone());
-    let state = Memo::new(move |_| {
-        step.with(|step| step.as_ref().map_or(StepState::Waiting, |step| step.state))
-    });
-    let look = move || state.get().look();
+    let look = Memo::new(move |_| step.with(|step| step.as_ref().map(StepLook::from)));
+    let icon_look = move || look.get().map_or("waiting", DisplayState::look);
     let pressed = move || {
         selected
             .with(|selected| stored.with_value(|id| selected.as_ref() == Some(id)))
@@ -145,38 +177,36 @@ fn StepRow(
         })
         .map(|attempts| view! { <span class="pill">{format!("attempt {attempts}")}</span> })
     };
-    // A wait has something to say: the reason of the last attempt. Others only run.
+    let note = follow_note(model, step, last_line);
     let note = move || {
-        let (kind, state, error) = step.with(|step| {
-            let step = step.as_ref()?;
-            Some((step.kind, step.state, step.error.clone()))
-        })?;
-        let note = match (state, kind) {
-            (StepState::Retrying, _) => error,
-            (
-                StepState::Running,
-                StepKind::WaitForSsh | StepKind::Pause | StepKind::Hook | StepKind::Sweep,
-            ) => last_line.run(stored.get_value()),
-            _ => None,
-        }?;
-        Some(view! { <span class="step-note" title=note.clone()>{prose(&note)}</span> })
+        note()
+            .map(|note| view! { <span class="step-note" title=note.clone()>{prose(&note)}</span> })
     };
+    let top = Memo::new(move |_| list.rows.with(|rows| rows.top(at)));
+    let height = Memo::new(move |_| list.rows.with(|rows| rows.top(at + 1) - rows.top(at)));
+    let number = at + 1;
+    let count = move || list.rows.with(|rows| rows.count);
     view! {
-        <li>
+        <li
+            data-row=at aria-posinset=number aria-setsize=count
+            style:top=move || format!("{}px", top.get()) style:height=move || format!("{}px", height.get())
+        >
             <button
-                type="button" class="step" data-step=id data-state=move || state.get().word() data-look=look aria-pressed=pressed
-                title=stored.get_value()
+                type="button" class="step" data-step=id data-state=move || look.get().map(DisplayState::word) data-look=icon_look
+                aria-pressed=pressed title=stored.get_value()
                 on:click=move |_| selected.update(|selected| {
                     let id = stored.get_value();
                     *selected = if selected.as_ref() == Some(&id) { None } else { Some(id) };
                 })
             >
-                <span class="step-icon" data-look=look>{move || view! { <Icon name=icon_of(look()) /> }}</span>
-                <span class="step-title">{title}</span>
-                <span class="step-verb">{verb}</span>
-                {attempts}
-                <span class="sr-only">{move || step.with(|step| step.as_ref().map(step_title))}</span>
-                <span class="step-time">{took}</span>
+                <span class="step-line">
+                    <span class="step-icon" data-look=icon_look>{move || view! { <Icon name=icon_of(icon_look()) /> }}</span>
+                    <span class="step-title">{title}</span>
+                    <span class="step-verb">{verb}</span>
+                    {attempts}
+                    <span class="sr-only">{move || look.get().map(DisplayState::title)}</span>
+                    <span class="step-time">{took}</span>
+                </span>
                 {note}
             </button>
         </li>

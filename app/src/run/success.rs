@@ -1,9 +1,14 @@
-//! The end of a run that succeeded: its duration, compared with the previous run of its kind, and the outputs.
+//! The end of a run that succeeded: its duration, compared with the previous run of its kind, what changed, and the outputs.
+
+use std::collections::BTreeMap;
 
 use api::{OutputValue, Run, RunKind, RunState, StepState};
 use leptos::prelude::*;
 
-use super::RunView;
+use super::{
+    RunView,
+    changed::{Outcome, changed, summary},
+};
 use crate::{
     time,
     ui::{CopyButton, Icon, SecretText, state::run_title},
@@ -20,15 +25,19 @@ pub fn SuccessCard(view: RunView) -> impl IntoView {
             let run = &model.as_ref()?.run;
             // A forced undeploy succeeds although some steps fail.
             let is_clean = run.steps.iter().all(|step| step.state != StepState::Failed);
-            (run.state == RunState::Succeeded && is_clean).then(|| Run {
-                steps: Vec::new(),
-                ..run.clone()
+            (run.state == RunState::Succeeded && is_clean).then(|| {
+                let changes = run.kind.changes_resources().then(|| changed(run));
+                let run = Run {
+                    steps: Vec::new(),
+                    ..run.clone()
+                };
+                (run, changes)
             })
         })
     });
     let closed = RwSignal::new(false);
     move || {
-        let run = run.get()?;
+        let (run, changes) = run.get()?;
         if closed.get() || !view.is_latest() {
             return None;
         }
@@ -50,6 +59,7 @@ pub fn SuccessCard(view: RunView) -> impl IntoView {
                 <div class="success-body">
                     <h2>{title}</h2>
                     <p class="quiet">{took.map(|took| format!("It took {took}. "))}{before}</p>
+                    {changes.map(changes_view)}
                     {outputs}
                 </div>
                 <button
@@ -60,6 +70,27 @@ pub fn SuccessCard(view: RunView) -> impl IntoView {
             </section>
         })
     }
+}
+
+/// The changes, folded behind their counts.
+fn changes_view(changes: BTreeMap<Outcome, Vec<String>>) -> AnyView {
+    if changes.is_empty() {
+        return view! { <p class="quiet">"Nothing had to change."</p> }.into_any();
+    }
+    let counts = summary(&changes);
+    let groups = changes
+        .into_iter()
+        .map(|(outcome, names)| {
+            view! { <dt>{outcome.title()}</dt><dd class="mono">{names.join(", ")}</dd> }
+        })
+        .collect_view();
+    view! {
+        <details class="success-changes">
+            <summary>"What changed: "{counts}</summary>
+            <dl>{groups}</dl>
+        </details>
+    }
+    .into_any()
 }
 
 fn outputs_view(outputs: Vec<(String, OutputValue)>) -> impl IntoView {

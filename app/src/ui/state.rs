@@ -3,7 +3,19 @@
 //! One vocabulary on all pages. A step or run succeeds; a resource is ready or removed; a deployment is deployed or
 //! undeployed. Until then each of them is running, or waits.
 //!
-//! `data-state` contains the API's word; the style sheet sets its colour.
+//! The API's words are stable, and most names are the same word. These differ:
+//!
+//! | state | API | name on the pages | why |
+//! | --- | --- | --- | --- |
+//! | step | `ready` | Queued | "Ready" is a resource that exists |
+//! | step of kind `delete` | `succeeded` | Removed | the state of its resource, as on the canvas |
+//! | step of kind `delete` | `running` | Removing | the same |
+//! | resource | `deleting`, `deleted` | Removing, Removed | the buttons say "Remove" |
+//! | deployment | `busy` | Running | one of its runs is active |
+//! | run | `cancelling`, `cancelled` | Giving way, Replaced | only if an update takes its place |
+//!
+//! The mapping is here alone: [`StepLook`] for steps, [`look_of`] for the canvas, [`StateBadge`] and [`run_badge`] for the
+//! rest. `data-state` contains the API's word, `data-look` the look; the style sheet sets its colour.
 
 use std::borrow::Cow;
 
@@ -21,7 +33,7 @@ pub trait DisplayState: Copy {
     fn word(self) -> &'static str;
     /// Name for users.
     fn title(self) -> &'static str;
-    /// Step state with the same look.
+    /// The look, as in `data-look`: a word of [`StepState`], `paused` or `removed`.
     fn look(self) -> &'static str;
 }
 
@@ -48,13 +60,78 @@ pub fn run_title(run: &Run) -> Cow<'static, str> {
     title.into()
 }
 
-/// Name of a step's state, for users. A step that has deleted its resource is `Removed`.
-pub fn step_title(step: &RunStep) -> &'static str {
-    match (step.kind, step.state) {
-        (StepKind::Delete, StepState::Succeeded) => ResourceState::Deleted.title(),
-        (StepKind::Delete, StepState::Running) => ResourceState::Deleting.title(),
-        (_, state) => state.title(),
+/// State of a step with its kind, on which name and look depend: a step that has deleted its resource is `Removed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepLook {
+    /// Kind of the step.
+    pub kind: StepKind,
+    /// State of the step.
+    pub state: StepState,
+}
+
+impl From<&RunStep> for StepLook {
+    fn from(step: &RunStep) -> StepLook {
+        StepLook {
+            kind: step.kind,
+            state: step.state,
+        }
     }
+}
+
+/// The API's word of a step's state.
+pub fn step_word(state: StepState) -> &'static str {
+    match state {
+        StepState::Waiting => "waiting",
+        StepState::Ready => "ready",
+        StepState::Running => "running",
+        StepState::Retrying => "retrying",
+        StepState::Succeeded => "succeeded",
+        StepState::Failed => "failed",
+        StepState::Cancelled => "cancelled",
+        StepState::Skipped => "skipped",
+    }
+}
+
+/// Look of a resource on the canvas, and the name of its state for users. `word` is the API's word of a [`ResourceState`],
+/// of a [`FindingKind`] that is a damage, or of the [`StepState`] of a step that is at work on it.
+pub fn look_of(word: &str) -> (&'static str, &'static str) {
+    const RESOURCE: [ResourceState; 7] = [
+        ResourceState::Creating,
+        ResourceState::Ready,
+        ResourceState::Suspended,
+        ResourceState::Updating,
+        ResourceState::Deleting,
+        ResourceState::Deleted,
+        ResourceState::Failed,
+    ];
+    const DAMAGE: [FindingKind; 4] = [
+        FindingKind::Gone,
+        FindingKind::Broken,
+        FindingKind::Changed,
+        FindingKind::Unhealthy,
+    ];
+    const STEP: [StepState; 5] = [
+        StepState::Waiting,
+        StepState::Running,
+        StepState::Retrying,
+        StepState::Cancelled,
+        StepState::Skipped,
+    ];
+    fn find<S: DisplayState>(
+        word: &str,
+        mut states: impl Iterator<Item = S>,
+    ) -> Option<(&'static str, &'static str)> {
+        let state = states.find(|state| state.word() == word)?;
+        Some((state.look(), state.title()))
+    }
+    let steps = STEP.into_iter().map(|state| StepLook {
+        kind: StepKind::Create,
+        state,
+    });
+    find(word, RESOURCE.into_iter())
+        .or_else(|| find(word, steps))
+        .or_else(|| find(word, DAMAGE.into_iter()))
+        .unwrap_or(("idle", ""))
 }
 
 /// Icon of a look.
@@ -67,39 +144,36 @@ pub fn icon_of(look: &str) -> &'static str {
         "failed" => "circle-x",
         "cancelled" => "ban",
         "paused" => "circle-pause",
+        "skipped" => "skip-forward",
         _ => "circle-minus",
     }
 }
 
-impl DisplayState for StepState {
+impl DisplayState for StepLook {
     fn word(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Ready => "ready",
-            Self::Running => "running",
-            Self::Retrying => "retrying",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Skipped => "skipped",
-        }
+        step_word(self.state)
     }
 
     fn title(self) -> &'static str {
-        match self {
-            Self::Waiting => "Waiting",
-            Self::Ready => "Queued",
-            Self::Running => "Running",
-            Self::Retrying => "Retrying",
-            Self::Succeeded => "Succeeded",
-            Self::Failed => "Failed",
-            Self::Cancelled => "Cancelled",
-            Self::Skipped => "Skipped",
+        match (self.kind, self.state) {
+            (StepKind::Delete, StepState::Succeeded) => ResourceState::Deleted.title(),
+            (StepKind::Delete, StepState::Running) => ResourceState::Deleting.title(),
+            (_, StepState::Waiting) => "Waiting",
+            (_, StepState::Ready) => "Queued",
+            (_, StepState::Running) => "Running",
+            (_, StepState::Retrying) => "Retrying",
+            (_, StepState::Succeeded) => "Succeeded",
+            (_, StepState::Failed) => "Failed",
+            (_, StepState::Cancelled) => "Cancelled",
+            (_, StepState::Skipped) => "Skipped",
         }
     }
 
     fn look(self) -> &'static str {
-        self.word()
+        match (self.kind, self.state) {
+            (StepKind::Delete, StepState::Succeeded) => ResourceState::Deleted.look(),
+            _ => self.word(),
+        }
     }
 }
 
@@ -169,7 +243,7 @@ impl DisplayState for DeploymentState {
             Self::Deployed => "succeeded",
             Self::Suspended => "paused",
             Self::Failed => "failed",
-            Self::Undeployed => "skipped",
+            Self::Undeployed => "removed",
         }
     }
 }
@@ -204,7 +278,7 @@ impl DisplayState for ResourceState {
             Self::Creating | Self::Updating | Self::Deleting => "running",
             Self::Ready => "succeeded",
             Self::Suspended => "paused",
-            Self::Deleted => "skipped",
+            Self::Deleted => "removed",
             Self::Failed => "failed",
         }
     }
@@ -314,4 +388,41 @@ pub fn badge(look: &'static str, title: &'static str) -> AnyView {
         </span>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removed_resource_is_called_and_looks_the_same_on_canvas_and_in_steps() {
+        let step = |kind, state| {
+            let look = StepLook { kind, state };
+            (look.look(), look.title())
+        };
+        assert_eq!(look_of("deleted"), ("removed", "Removed"));
+        assert_eq!(
+            step(StepKind::Delete, StepState::Succeeded),
+            look_of("deleted")
+        );
+        assert_eq!(
+            step(StepKind::Delete, StepState::Running),
+            look_of("deleting")
+        );
+        assert_eq!(
+            step(StepKind::Create, StepState::Succeeded),
+            ("succeeded", "Succeeded")
+        );
+        let skipped = step(StepKind::Delete, StepState::Skipped);
+        assert_ne!(icon_of(skipped.0), icon_of("removed"), "not done, and done");
+    }
+
+    #[test]
+    fn a_word_of_the_canvas_means_the_resource_first() {
+        assert_eq!(look_of("ready"), ("succeeded", "Ready"));
+        assert_eq!(look_of("waiting"), ("waiting", "Waiting"));
+        assert_eq!(look_of("retrying"), ("retrying", "Retrying"));
+        assert_eq!(look_of("gone"), ("failed", "Gone"));
+        assert_eq!(look_of("idle"), ("idle", ""));
+    }
 }

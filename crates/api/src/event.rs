@@ -40,6 +40,9 @@ pub enum EventBody {
         /// The error of a failed attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        /// Time of the next attempt, in RFC 3339. Only for a step that is retrying.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<String>,
     },
     /// A log line of a step.
     Log(LogLine),

@@ -167,13 +167,16 @@ impl RunState {
 }
 
 /// State of a step.
+///
+/// The pages have other names for two of them: a step that is ready is "Queued", and a step of kind `delete` that succeeded
+/// is "Removed", like its resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum StepState {
     /// Waits for other steps.
     Waiting,
-    /// Ready to start.
+    /// Ready to start: none of the steps that it waits for is left, but as many steps run as may run at a time.
     Ready,
     /// Running.
     Running,

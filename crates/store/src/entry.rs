@@ -24,6 +24,8 @@ pub enum Entry {
         attempt: u32,
         /// Message of the failure.
         error: Option<String>,
+        /// Time of the next attempt, in RFC 3339, for the event of a step that is retrying.
+        retry_at: Option<String>,
     },
     /// A new state of the run, and of its deployment.
     Run {
@@ -152,11 +154,13 @@ impl Entry {
                 state,
                 attempt,
                 error,
+                retry_at,
             } => EventBody::Step {
                 step: step.clone(),
                 state: *state,
                 attempt: *attempt,
                 error: error.clone(),
+                retry_at: retry_at.clone(),
             },
             Entry::Run { state, reason, .. } => EventBody::Run {
                 state: *state,

@@ -407,6 +407,7 @@ mod tests {
             state: StepState::Ready,
             attempt: 1,
             error: None,
+            retry_at: None,
         };
         append(&first, 0, stopped).await.unwrap();
         assert_eq!(take(&second).await.unwrap().fence, 1);

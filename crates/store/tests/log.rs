@@ -40,6 +40,7 @@ fn step_is(step: &str, state: StepState) -> Entry {
         state,
         attempt: 1,
         error: None,
+        retry_at: None,
     }
 }
 

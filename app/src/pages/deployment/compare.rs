@@ -17,7 +17,7 @@ use crate::{
         Empty, ProblemCard, StateBadge,
         diff::line_diff,
         skeleton,
-        state::{run_badge, run_title},
+        state::{StepLook, run_badge, run_title},
     },
 };
 
@@ -259,7 +259,7 @@ fn steps(earlier: &Run, later: &Run) -> impl IntoView + use<> {
     let cell = |step: Option<&RunStep>| {
         match step {
         Some(step) => {
-            view! { <StateBadge state=step.state /> " " <span class="quiet">{took(step).map(time::duration)}</span> }.into_any()
+            view! { <StateBadge state=StepLook::from(step) /> " " <span class="quiet">{took(step).map(time::duration)}</span> }.into_any()
         }
         None => view! { <span class="quiet">"Not in this run"</span> }.into_any(),
     }

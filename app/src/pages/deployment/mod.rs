@@ -3,7 +3,7 @@
 mod check;
 mod command;
 pub mod compare;
-mod console;
+pub mod console;
 pub mod design;
 mod events;
 mod groups;
@@ -443,11 +443,8 @@ fn Resources(
             });
             let has_terminal = is_server && resource.state == ResourceState::Ready;
             let terminal = has_terminal.then(|| {
-                let href = terminal::address(&deployment, &resource.name);
-                let label = format!("Terminal on {}", resource.name);
-                move || session.can_change().then(|| view! {
-                    <a class="button" data-size="small" href=href.clone() aria-label=label.clone()><Icon name="terminal" />"Terminal"</a>
-                })
+                let (deployment, name) = (deployment.clone(), resource.name.clone());
+                view! { <power::TerminalButton deployment name servers /> }
             });
             let is_suspended = resource.state == ResourceState::Suspended;
             let power = (has_console && !is_suspended).then(|| {

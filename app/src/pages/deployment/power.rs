@@ -7,6 +7,7 @@ use super::live::polled;
 use crate::{
     client,
     load::Load,
+    pages::terminal,
     session::use_session,
     ui::{Icon, Menu, Question, menu, use_confirm, use_toasts},
 };
@@ -57,6 +58,48 @@ pub fn LiveState(
                 </span>
             })
         })
+    }
+}
+
+/// Link to the terminal of a server, or a button that tells why there is none.
+#[component]
+pub fn TerminalButton(
+    /// Id of the deployment.
+    deployment: String,
+    /// Name of the server.
+    name: String,
+    /// The servers.
+    servers: Load<Vec<LiveServer>>,
+) -> impl IntoView {
+    let session = use_session();
+    let href = terminal::address(&deployment, &name);
+    let label = format!("Terminal on {name}");
+    let obstacle = Memo::new(move |_| {
+        servers.with(|all| {
+            let server = all?.iter().find(|server| server.name == name)?;
+            server.no_terminal.clone()
+        })
+    });
+    let content = || view! { <Icon name="terminal" />"Terminal" };
+    move || {
+        if !session.can_change() {
+            return ().into_any();
+        }
+        match obstacle.get() {
+            Some(why) => {
+                let why = format!("No terminal: {}.", why.replace('`', ""));
+                view! {
+                    <button type="button" class="button" data-size="small" disabled aria-label=format!("{label}. {why}") title=why.clone()>
+                        {content()}
+                    </button>
+                }
+                .into_any()
+            }
+            None => view! {
+                <a class="button" data-size="small" href=href.clone() aria-label=label.clone()>{content()}</a>
+            }
+            .into_any(),
+        }
     }
 }
 

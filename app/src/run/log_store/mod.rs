@@ -50,6 +50,8 @@ pub struct Line {
 #[derive(Debug, Default)]
 pub struct LogStore {
     lines: Vec<Line>,
+    /// Index of each step's last line, by the step's number.
+    last_of_step: HashMap<u32, u32>,
     /// All lines from this number on are here. 0 and 1 mean all lines of the run.
     from: u64,
     /// For some steps, all lines from this number on are here.
@@ -108,6 +110,7 @@ impl LogStore {
     pub fn push(&mut self, event: Event) {
         if let Some(line) = self.line_of(event) {
             self.tasks.count(&line);
+            (self.last_of_step).insert(line.step, self.lines.len() as u32);
             self.lines.push(line);
             let (shown, end) = (self.shown(), self.from(self.settings.step.as_deref()));
             self.show(self.lines.len() as u32 - 1, &shown, end);
@@ -135,6 +138,8 @@ impl LogStore {
         }
         self.lines.sort_by_key(|line| line.seq);
         self.lines.dedup_by_key(|line| line.seq);
+        let places = self.lines.iter().zip(0..);
+        self.last_of_step = places.map(|(line, at)| (line.step, at)).collect();
         self.tasks.count_all(&self.lines);
     }
 
@@ -361,7 +366,7 @@ impl LogStore {
     /// The last line of a step.
     pub fn last_line(&self, step: &str) -> Option<String> {
         let number = self.steps.numbers.get(step)?;
-        let line = self.lines.iter().rev().find(|line| line.step == *number)?;
+        let line = self.lines.get(*self.last_of_step.get(number)? as usize)?;
         Some(ansi::plain(&line.text))
     }
 }

@@ -1,24 +1,36 @@
 //! The timeline: a bar for each step, on one scale, with long idle gaps folded and the critical path marked.
+//!
+//! Only rows in view have elements, and only bars of steps at work follow the clock.
 
 mod scale;
 
 use std::collections::HashSet;
 
-use api::StepState;
-use leptos::{ev, html, prelude::*};
+use leptos::{ev, prelude::*};
 
 use self::scale::Scale;
-use super::{critical::critical_path, model::Model};
-use crate::{
-    browser, time,
-    ui::{Icon, state::DisplayState},
+use super::{
+    critical::critical_path,
+    model::Model,
+    rows::{Rows, RowsView},
+    waiting::is_at_work,
 };
+use crate::{
+    time,
+    ui::{
+        Icon,
+        state::{DisplayState, StepLook},
+    },
+};
+
+/// Height of a row in pixels, as in `timeline.css`.
+const ROW: f64 = 24.0;
 
 /// The bar of a step.
 #[derive(Clone, Debug, PartialEq)]
 struct Bar {
     step: String,
-    state: StepState,
+    look: StepLook,
     from: f64,
     to: f64,
 }
@@ -31,7 +43,7 @@ fn bars(model: &Model, now: Option<f64>) -> Vec<Bar> {
         let to = parsed(&step.ended).or(now).unwrap_or(from).max(from);
         Some(Bar {
             step: step.id.clone(),
-            state: step.state,
+            look: StepLook::from(step),
             from,
             to,
         })
@@ -39,9 +51,45 @@ fn bars(model: &Model, now: Option<f64>) -> Vec<Bar> {
     steps.collect()
 }
 
-/// Element id of a step's row.
-fn row_id(step: &str) -> String {
-    format!("timeline-{step}")
+/// The bars, their scale and the critical path.
+#[derive(Clone, Debug, PartialEq)]
+struct Chart {
+    bars: Vec<Bar>,
+    scale: Scale,
+    path: HashSet<String>,
+}
+
+impl Chart {
+    fn of(model: &Model, path: HashSet<String>, now: Option<f64>) -> Chart {
+        let bars = bars(model, now);
+        Chart {
+            scale: Scale::of(bars.iter().map(|bar| (bar.from, bar.to))),
+            bars,
+            path,
+        }
+    }
+
+    fn row(&self, at: usize) -> Option<Row> {
+        let bar = self.bars.get(at)?;
+        let (left, right) = (self.scale.place(bar.from), self.scale.place(bar.to));
+        Some(Row {
+            look: bar.look,
+            is_critical: self.path.contains(&bar.step),
+            left: format!("{left:.3}%"),
+            width: format!("{:.3}%", right - left),
+            took: time::duration(bar.to - bar.from),
+        })
+    }
+}
+
+/// A row as it is drawn.
+#[derive(Clone, Debug, PartialEq)]
+struct Row {
+    look: StepLook,
+    is_critical: bool,
+    left: String,
+    width: String,
+    took: String,
 }
 
 /// The timeline of a run, from left to right.
@@ -55,22 +103,42 @@ pub fn Timeline(
     let clock = time::use_clock();
     let path = Memo::new(move |_| {
         model.with(|model| {
-            model
-                .as_ref()
-                .map(|model| critical_path(&model.run))
-                .unwrap_or_default()
+            let model = model.as_ref()?;
+            Some(critical_path(&model.run))
         })
     });
-    let root = NodeRef::<html::Div>::new();
-    let follow = RwSignal::new(true);
-    // The step that started last.
-    let newest = Memo::new(move |_| {
+    let chart = Memo::new(move |_| {
         model.with(|model| {
-            let bars = bars(model.as_ref()?, None);
-            let last = bars
-                .into_iter()
-                .max_by(|one, other| one.from.total_cmp(&other.from));
-            last.map(|bar| bar.step)
+            let model = model.as_ref()?;
+            let steps = &model.run.steps;
+            let now = steps.iter().any(|step| is_at_work(step.state));
+            let now = if now { clock.now() } else { None };
+            Some(Chart::of(model, path.get().unwrap_or_default(), now))
+        })
+    });
+    let rows = Memo::new(move |_| Rows {
+        count: chart.with(|chart| chart.as_ref().map_or(0, |chart| chart.bars.len())),
+        height: ROW,
+        ..Rows::default()
+    });
+    let list = RowsView::new(rows);
+    let shown = Memo::new(move |_| {
+        let step_of = |at: usize| {
+            let step = |chart: &Option<Chart>| Some(chart.as_ref()?.bars.get(at)?.step.clone());
+            Some((at, chart.with(step)?))
+        };
+        list.shown.with(|shown| {
+            let steps = shown.iter().filter_map(|at| step_of(*at));
+            steps.collect::<Vec<_>>()
+        })
+    });
+    let follow = RwSignal::new(true);
+    // The row of the step that started last.
+    let newest = Memo::new(move |_| {
+        chart.with(|chart| {
+            let bars = chart.as_ref()?.bars.iter().enumerate();
+            let last = bars.max_by(|(_, one), (_, other)| one.from.total_cmp(&other.from));
+            last.map(|(at, _)| at)
         })
     });
     let is_over = Memo::new(move |_| {
@@ -81,9 +149,9 @@ pub fn Timeline(
         })
     });
     Effect::new(move |_| {
-        root.track();
-        if let Some(step) = newest.get().filter(|_| follow.get() && !is_over.get()) {
-            browser::on_next_frame(move || browser::scroll_in_list(&row_id(&step)));
+        list.root.track();
+        if let Some(row) = newest.get().filter(|_| follow.get() && !is_over.get()) {
+            list.reveal(row);
         }
     });
     let release = move || {
@@ -91,31 +159,42 @@ pub fn Timeline(
             follow.set(false);
         }
     };
-    let scrolls = move |event: ev::KeyboardEvent| {
+    let on_key = move |event: ev::KeyboardEvent| {
         if matches!(
             event.key().as_str(),
             "PageUp" | "PageDown" | "Home" | "End" | "ArrowUp" | "ArrowDown"
         ) {
             release();
         }
+        list.on_key(&event);
     };
+    let is_empty = Memo::new(move |_| chart.with(|chart| Some(chart.as_ref()?.bars.is_empty())));
     let content = move || {
-        model.with(|model| {
-            let bars = model.as_ref().map(|model| bars(model, clock.now()));
-            match bars {
-                Some(bars) if bars.is_empty() => {
-                    view! { <p class="timeline-none">"No step has started yet."</p> }.into_any()
-                }
-                Some(bars) => path.with(|path| drawing(bars, path, selected)),
-                None => ().into_any(),
-            }
-        })
+        match is_empty.get() {
+        None => ().into_any(),
+        Some(true) => {
+            view! { <p class="timeline-none">"No step has started yet."</p> }.into_any()
+        }
+        Some(false) => view! {
+            <div class="timeline-scale" aria-hidden="true">
+                <span class="timeline-key">"Bold: critical path"</span>
+                <div class="timeline-ticks">{move || chart.with(|chart| chart.as_ref().map(|chart| marks(&chart.scale)))}</div>
+            </div>
+            <div class="timeline-rows" style:height=move || format!("{}px", rows.with(Rows::total))>
+                <For each=move || shown.get() key=Clone::clone let:row>
+                    <TimelineRow chart selected at=row.0 step=row.1 />
+                </For>
+            </div>
+        }
+        .into_any(),
+    }
     };
     view! {
         <div class="timeline-frame">
         <div
-            class="timeline" role="group" aria-label="Timeline" node_ref=root
-            on:wheel=move |_| release() on:touchmove=move |_| release() on:keydown=scrolls
+            class="timeline" role="group" aria-label="Timeline" node_ref=list.root
+            on:wheel=move |_| release() on:touchmove=move |_| release() on:keydown=on_key on:scroll=move |_| list.scrolled()
+            on:focusin=move |event| list.focus_came(&event) on:focusout=move |_| list.focus_left()
         >
             {content}
         </div>
@@ -129,8 +208,8 @@ pub fn Timeline(
     }
 }
 
-fn drawing(bars: Vec<Bar>, path: &HashSet<String>, selected: RwSignal<Option<String>>) -> AnyView {
-    let scale = Scale::of(bars.iter().map(|bar| (bar.from, bar.to)));
+/// Ticks and folded gaps of a scale.
+fn marks(scale: &Scale) -> impl IntoView + use<> {
     let ticks = scale
         .ticks()
         .into_iter()
@@ -144,44 +223,85 @@ fn drawing(bars: Vec<Bar>, path: &HashSet<String>, selected: RwSignal<Option<Str
             view! { <span class="timeline-gap" style:left=format!("{:.3}%", gap.at) title=title>"⋯"</span> }
         })
         .collect_view();
-    let rows = bars
-        .into_iter()
-        .map(|bar| {
-            let Bar {
-                step,
-                state,
-                from,
-                to,
-            } = bar;
-            let is_critical = path.contains(&step);
-            let chosen = step.clone();
-            let pressed = selected.with(|selected| selected.as_ref() == Some(&step)).to_string();
-            let id = row_id(&step);
-            let (left, right) = (scale.place(from), scale.place(to));
-            view! {
-                <button
-                    type="button" class="timeline-row" id=id aria-pressed=pressed data-critical=is_critical.to_string()
-                    on:click=move |_| selected.set(Some(chosen.clone()))
-                >
-                    <span class="timeline-name">{step}</span>
-                    <span class="timeline-track">
-                        <span
-                            class="timeline-bar" data-look=state.look() style:left=format!("{left:.3}%")
-                            style:width=format!("{:.3}%", right - left)
-                        ></span>
-                    </span>
-                    <span class="timeline-time">{time::duration(to - from)}</span>
-                    {is_critical.then(|| view! { <span class="sr-only">"On the critical path"</span> })}
-                </button>
-            }
+    view! { {ticks}{gaps} }
+}
+
+#[component]
+fn TimelineRow(
+    chart: Memo<Option<Chart>>,
+    selected: RwSignal<Option<String>>,
+    /// Index of the row.
+    at: usize,
+    /// Id of the step.
+    step: String,
+) -> impl IntoView {
+    let row = Memo::new(move |_| chart.with(|chart| chart.as_ref()?.row(at)));
+    let id = StoredValue::new(step.clone());
+    let pressed = move || {
+        selected
+            .with(|selected| id.with_value(|id| selected.as_ref() == Some(id)))
+            .to_string()
+    };
+    let is_critical =
+        Memo::new(move |_| row.with(|row| row.as_ref().is_some_and(|row| row.is_critical)));
+    let look = Memo::new(move |_| row.with(|row| row.as_ref().map(|row| row.look)));
+    let left = move || row.with(|row| row.as_ref().map(|row| row.left.clone()).unwrap_or_default());
+    let width = move || {
+        row.with(|row| {
+            row.as_ref()
+                .map(|row| row.width.clone())
+                .unwrap_or_default()
         })
-        .collect_view();
+    };
+    let took = move || row.with(|row| row.as_ref().map(|row| row.took.clone()));
     view! {
-        <div class="timeline-scale" aria-hidden="true">
-            <span class="timeline-key">"Bold: critical path"</span>
-            <div class="timeline-ticks">{ticks}{gaps}</div>
-        </div>
-        {rows}
+        <button
+            type="button" class="timeline-row" data-row=at aria-pressed=pressed
+            data-critical=move || is_critical.get().to_string() style:top=format!("{}px", at as f64 * ROW)
+            on:click=move |_| selected.set(Some(id.get_value()))
+        >
+            <span class="timeline-name">{step}</span>
+            <span class="timeline-track">
+                <span class="timeline-bar" data-look=move || look.get().map(DisplayState::look) style:left=left style:width=width></span>
+            </span>
+            <span class="timeline-time">{took}</span>
+            <span class="sr-only">{move || look.get().map(DisplayState::title)}</span>
+            {move || is_critical.get().then(|| view! { <span class="sr-only">"On the critical path"</span> })}
+        </button>
     }
-    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use api::Run;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_bars_at_work_follow_the_clock_and_a_removed_resource_is_called_so() {
+        let run: Run = serde_json::from_value(json!({
+            "id": "r", "deployment": "d", "kind": "update", "state": "running", "author": "demo",
+            "created": "2026-01-01T00:00:00Z", "started": null, "ended": null,
+            "steps": [
+                {"id": "old:delete", "kind": "delete", "state": "succeeded", "after": [], "attempts": 1,
+                    "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:00:10Z", "error": null},
+                {"id": "web:create", "kind": "create", "state": "running", "after": [], "attempts": 1,
+                    "started": "2026-01-01T00:00:10Z", "ended": null, "error": null},
+                {"id": "db:create", "kind": "create", "state": "waiting", "after": [], "attempts": 0,
+                    "started": null, "ended": null, "error": null},
+            ],
+        }))
+        .unwrap();
+        let model = Model::new(run);
+        let start = time::parse("2026-01-01T00:00:00Z").unwrap();
+        let took = |second: f64| -> Vec<String> {
+            let chart = Chart::of(&model, HashSet::new(), Some(start + second * 1e3));
+            (0..3).filter_map(|at| Some(chart.row(at)?.took)).collect()
+        };
+        assert_eq!(took(12.0), ["10 s", "2.0 s"]);
+        assert_eq!(took(40.0), ["10 s", "30 s"]);
+        let chart = Chart::of(&model, HashSet::new(), None);
+        assert_eq!(chart.row(0).unwrap().look.title(), "Removed");
+    }
 }

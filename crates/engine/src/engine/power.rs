@@ -9,8 +9,8 @@ use api::{LiveServer, PowerAction};
 use openstack::compute::Server;
 use types::SERVER;
 
-use super::Engine;
-use crate::{Actor, Error, Result};
+use super::{Engine, terminals::terminal_obstacle};
+use crate::{Actor, Error, Result, resources::ResourceTable, run::parameters, secrets::attributes};
 
 impl Engine {
     /// The servers of a deployment, by name, with their present state in the cloud.
@@ -18,14 +18,12 @@ impl Engine {
     /// # Errors
     /// If there is no such deployment, or the cloud does not answer in time.
     pub async fn live_servers(&self, actor: &Actor, deployment: &str) -> Result<Vec<LiveServer>> {
-        self.deployment_row(&actor.tenant, deployment).await?;
+        let deployed = self.deployment_row(&actor.tenant, deployment).await?;
         let store = &self.core.store;
         let rows = store.resource_list(&actor.tenant, deployment).await?;
-        let servers = rows
-            .into_iter()
-            .filter(|row| row.spec.resource_type == SERVER);
+        let servers = rows.iter().filter(|row| row.spec.resource_type == SERVER);
         let ids: BTreeMap<String, String> = servers
-            .filter_map(|row| Some((row.name, row.physical_id?)))
+            .filter_map(|row| Some((row.name.clone(), row.physical_id.clone()?)))
             .collect();
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -41,9 +39,13 @@ impl Engine {
             .iter()
             .map(|server| (server.id.as_str(), server))
             .collect();
-        let shown = ids
-            .into_iter()
-            .map(|(name, id)| shown(name, found.get(id.as_str()).copied()));
+        let known = ResourceTable::of(attributes::open(&self.core.keys, deployment, rows));
+        let values = parameters(&deployed, &Default::default());
+        let scope = known.scope(&values);
+        let shown = ids.into_iter().map(|(name, id)| LiveServer {
+            no_terminal: terminal_obstacle(&known, &scope, &name),
+            ..shown(name, found.get(id.as_str()).copied())
+        });
         Ok(shown.collect())
     }
 
@@ -90,6 +92,7 @@ fn shown(name: String, server: Option<&Server>) -> LiveServer {
             task: None,
             addresses: Vec::new(),
             fault: None,
+            no_terminal: None,
         };
     };
     let mut addresses: Vec<_> = server.addresses.values().flatten().collect();
@@ -103,5 +106,6 @@ fn shown(name: String, server: Option<&Server>) -> LiveServer {
             .map(|address| address.addr.clone())
             .collect(),
         fault: server.fault.as_ref().map(|fault| fault.message.clone()),
+        no_terminal: None,
     }
 }

@@ -1,6 +1,7 @@
 //! Terminals for people, and the closing of bastions that crashed ones left open.
 
 use drivers::{DriverError, Marker, Vault};
+use hot::expr::Scope;
 use openstack::Session;
 use store::{DeploymentRow, SealedTerminal};
 use uuid::Uuid;
@@ -243,10 +244,26 @@ impl Engine {
 
 /// The error for a server that nothing leads to.
 pub(super) fn no_bastion(server: &str) -> Error {
-    Error::NotPossibleNow(format!(
+    Error::NotPossibleNow(no_bastion_reason(server))
+}
+
+fn no_bastion_reason(server: &str) -> String {
+    format!(
         "the deployment has no bastion through which `{server}` could be reached. It gets one, and its servers get a login for \
          Stackloom, with its first software: put software on a server and deploy it again"
-    ))
+    )
+}
+
+/// The reason why no terminal can be opened on a server, whether it runs or not. `None` if there is none.
+pub(super) fn terminal_obstacle(
+    known: &ResourceTable,
+    scope: &dyn Scope,
+    server: &str,
+) -> Option<String> {
+    let Some(bastion) = Bastion::of(known, scope, None) else {
+        return Some(no_bastion_reason(server));
+    };
+    bastion::route(known, scope, Some(&bastion), server).err()
 }
 
 /// Checks that a server runs in the cloud.

@@ -94,6 +94,7 @@ async fn moves_change_rows_and_become_events() {
         state,
         attempt,
         error: None,
+        retry_at: None,
     };
     let net = |change| Entry::Resource {
         name: "net".into(),

@@ -202,6 +202,8 @@ pub enum Move {
         attempt: u32,
         /// The last error.
         error: Option<String>,
+        /// Time of the next attempt, if the step is retrying.
+        retry_at: Option<Timestamp>,
     },
     /// The run moved.
     Run {

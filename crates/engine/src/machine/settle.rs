@@ -449,6 +449,7 @@ impl Transition<'_> {
             state,
             attempt: status.attempts,
             error,
+            retry_at: status.retry_at.filter(|_| state == StepState::Retrying),
         });
     }
 

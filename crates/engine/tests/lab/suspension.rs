@@ -92,6 +92,17 @@ fn refusal<T: std::fmt::Debug>(answer: engine::Result<T>) -> String {
 }
 
 #[tokio::test]
+async fn a_server_without_a_login_tells_why_it_has_no_terminal() {
+    let bench = Bench::new().await;
+    let deployment = bench.deployed().await;
+    let servers = bench.engine.live_servers(&bench.actor, &deployment).await;
+    let why = servers.unwrap().remove(0).no_terminal.unwrap_or_default();
+    assert!(why.starts_with("the deployment has no bastion"), "{why}");
+    let gone = bench.undeploy(&deployment).await;
+    assert_eq!(gone.state, RunState::Succeeded);
+}
+
+#[tokio::test]
 async fn servers_are_suspended_and_resumed_in_the_order_of_their_dependencies() {
     let bench = Bench::new().await;
     let deployment = bench.deployed().await;

@@ -288,6 +288,7 @@ async fn apply(
             state,
             attempt,
             error,
+            retry_at: _,
         } => {
             let to = (*state, *attempt, error.as_deref());
             step::set_state(connection, run, step, to, time).await?;

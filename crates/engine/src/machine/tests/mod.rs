@@ -263,6 +263,19 @@ fn creation_is_tried_once_more_and_the_failure_ends_the_run() {
 }
 
 #[test]
+fn a_retry_tells_its_time() {
+    let mut walk = Simulation::started(&software());
+    let failure = Failure::new(FailureClass::Transient, "it broke");
+    let told = advance(&mut walk.run, &Event::Failed(0, failure), walk.now).unwrap();
+    let times = told.moves.iter().filter_map(|entry| match entry {
+        Move::Step { step, retry_at, .. } => Some((*step, *retry_at)),
+        Move::Run { .. } => None,
+    });
+    let in_ten_seconds = walk.now + Duration::from_secs(10);
+    assert_eq!(times.collect::<Vec<_>>(), [(0, Some(in_ten_seconds))]);
+}
+
+#[test]
 fn an_unreachable_cloud_is_asked_six_times_ten_seconds_apart() {
     let mut walk = Simulation::started(&software());
     for _ in 0..5 {

@@ -40,6 +40,7 @@ impl RunTask {
                 state,
                 attempt,
                 error,
+                retry_at,
             } => {
                 let node = &self.run.graph.nodes()[step];
                 entries.push(Entry::Step {
@@ -47,6 +48,7 @@ impl RunTask {
                     state,
                     attempt,
                     error,
+                    retry_at: retry_at.map(|at| at.to_string()),
                 });
                 self.enter_resource(step, state, entries);
             }

@@ -1,0 +1,118 @@
+// What a run waits for, and how far it is.
+import { expect, test } from '@playwright/test';
+import { api, login, shoot } from './support/app.ts';
+import { clearFaults, fault } from './support/lab.ts';
+import { ended } from './support/runs.ts';
+import { leftovers } from './support/tidy.ts';
+
+interface Started {
+  deployment: string;
+  run: string;
+}
+
+const slow = `heat_template_version: 2021-04-16
+resources:
+  pause: {type: OS::Heat::Delay, properties: {min_wait: 8}}
+  net: {type: OS::Neutron::Net, depends_on: pause}
+`;
+
+test.afterEach(async ({ request }) => clearFaults(request));
+
+test('a running step tells what the cloud says, and a waiting one what it waits for', async ({ page, request }) => {
+  await login(page);
+  const first = await api<Started>(page, 'POST', '/deployments', { name: 'patient', template: slow });
+  await page.goto(`/runs/${first.run}`);
+  const step = (id: string) => page.getByRole('list', { name: 'Steps' }).locator(`[data-step="${id}"]`);
+
+  await test.step('the first run', async () => {
+    await expect(page).toHaveTitle(/^● \d+% patient/);
+    await expect(step('pause:create').locator('.step-note')).toContainText('s left to wait');
+    await step('net:create').click();
+    const detail = page.locator('.step-detail');
+    await expect(detail).toContainText(/Waits for.*pause:create.*Running.*s left to wait/s);
+    await shoot(page, 'run-waits');
+    await detail.getByRole('button', { name: 'pause:create' }).click();
+    await expect(detail.locator('strong')).toHaveText('pause:create');
+    await ended(page, first.run);
+    await expect(page).toHaveTitle(/^✓ patient/);
+    await expect(page.getByRole('progressbar', { name: 'Progress' })).toHaveAttribute('aria-valuenow', '100');
+    await expect(step('pause:create').locator('.step-note')).toHaveCount(0);
+  });
+
+  await test.step('the second one has earlier durations', async () => {
+    const second = await api<Started>(page, 'POST', '/deployments', { name: 'known', template: slow });
+    await page.goto(`/runs/${second.run}`);
+    await expect(page.locator('.run-left')).toHaveText(/left$/);
+    await expect(step('pause:create').locator('.step-note')).toContainText(/about \d+ s left/);
+    await expect(page.locator('.run-count')).toHaveText(/^\d+ % · \d+ of \d+ steps$/);
+    await ended(page, second.run);
+    await expect(page.locator('.run-left')).toHaveCount(0);
+    const gone = await api<Started>(page, 'DELETE', `/deployments/${second.deployment}`);
+    await ended(page, gone.run);
+  });
+
+  await test.step('what is removed is called so everywhere', async () => {
+    const gone = await api<Started>(page, 'DELETE', `/deployments/${first.deployment}`);
+    await ended(page, gone.run);
+    await page.goto(`/runs/${gone.run}`);
+    await expect(step('net:delete')).toContainText('Removed');
+    await expect(step('net:delete')).toHaveAttribute('data-look', 'removed');
+    await step('net:delete').click();
+    await expect(page.locator('.step-detail .state')).toHaveText('Removed');
+    await page.getByRole('button', { name: 'Graph' }).click();
+    await expect(page.locator('[data-graph-step="net:delete"]')).toHaveAccessibleName(/^net Delete, Removed/);
+    await page.getByRole('button', { name: 'Timeline' }).click();
+    await expect(page.locator('.timeline-row', { hasText: 'net:delete' })).toContainText('Removed');
+    await page.getByRole('button', { name: 'Canvas' }).click();
+    expect(await leftovers(request)).toEqual({});
+  });
+});
+
+test('a retrying step tells the reason and its next attempt', async ({ page, request }) => {
+  await login(page);
+  await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/networks*', status: 503 } });
+  const template = 'heat_template_version: 2021-04-16\nresources:\n  net: {type: OS::Neutron::Net}\n';
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'retrying', template });
+  await page.goto(`/runs/${run}`);
+  const net = page.locator('[data-step="net:create"]');
+  await expect(net.locator('.step-note')).toContainText(/Attempt \d (in \d+ s|follows) · \S/, { timeout: 60_000 });
+  await shoot(page, 'run-retrying');
+  await clearFaults(request);
+  await ended(page, run);
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run);
+  expect(await leftovers(request)).toEqual({});
+});
+
+test('a failure shows what came before it, and what did not start because of it', async ({ page, request }) => {
+  await login(page);
+  const refusal = '{"NeutronError": {"type": "Odd", "message": "not today"}}';
+  await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/subnets*', status: 400, body: refusal } });
+  const template = `heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.61.0.0/24}
+  port:
+    type: OS::Neutron::Port
+    properties: {network: {get_resource: net}, fixed_ips: [{subnet: {get_resource: subnet}}]}
+`;
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'chained', template });
+  await page.goto(`/runs/${run}`);
+  const cause = page.getByTestId('cause');
+  await expect(cause).toContainText('not today', { timeout: 60_000 });
+  const chain = cause.getByTestId('chain');
+  await expect(chain).toContainText('The step that it waited for succeeded.');
+  await expect(chain).toContainText('Not started because of it');
+  await chain.getByRole('button', { name: 'port:create' }).click();
+  await expect(page.locator('.step-detail strong')).toHaveText('port:create');
+  await expect(cause.getByRole('link', { name: 'Roll back' }), 'nothing was complete before').toHaveCount(0);
+  await shoot(page, 'run-chain');
+  await clearFaults(request);
+  await cause.getByRole('button', { name: 'Resume: try subnet:create again' }).click();
+  await ended(page, run);
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run);
+  expect(await leftovers(request)).toEqual({});
+});
