@@ -198,6 +198,32 @@ async fn wrong_signatures_are_limited_and_do_not_delay_right_ones() {
     assert_eq!(login.get("/api/v1/me").await.status(), StatusCode::OK);
 }
 
+#[tokio::test]
+async fn an_address_for_signals_takes_nothing_else() {
+    let handle = Handle::deployed().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    handle.stack.signals_on(listener);
+    let http = reqwest::Client::new();
+    let signal = http.post(format!("{base}{}", handle.path));
+    let signal = signal.header("X-Auth-Token", &handle.token).body("{}");
+    assert_eq!(signal.send().await.unwrap().status(), StatusCode::OK);
+    for path in [
+        "/",
+        "/login",
+        "/api/v1/login",
+        "/api/v1/me",
+        "/metrics",
+        "/readyz",
+    ] {
+        for method in [Method::GET, Method::POST] {
+            let answer = http.request(method, format!("{base}{path}"));
+            let answer = answer.send().await.unwrap();
+            assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
+        }
+    }
+}
+
 /// Two servers of which one signals from a shell script and one from cloud-config, and a network that waits for both.
 const BOOTS: &str = "heat_template_version: 2021-04-16
 resources:
