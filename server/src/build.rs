@@ -81,7 +81,7 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         designs: Designs::new(store.clone(), engine.clone(), config.project_designs),
         sockets: Slots::new(config.project_sockets),
         uploads: Slots::new(config.project_uploads),
-        facts: Facts::new(engine.clone()),
+        facts: Facts::new(engine.clone(), config.signal_url().is_some()),
         engine,
         metrics: metrics::Metrics::new(operator.clone()),
         leptos: pages::options(&config),
