@@ -248,6 +248,7 @@ impl DisplayState for ServiceState {
         match self {
             Self::Starting => "starting",
             Self::Healthy => "healthy",
+            Self::Unchecked => "unchecked",
             Self::Installed => "installed",
             Self::Unhealthy => "unhealthy",
             Self::Unknown => "unknown",
@@ -260,6 +261,7 @@ impl DisplayState for ServiceState {
         match self {
             Self::Starting => "Starting",
             Self::Healthy => "Healthy",
+            Self::Unchecked => "Not checked",
             Self::Installed => "Installed",
             Self::Unhealthy => "Not healthy",
             Self::Unknown => "Not known",
@@ -273,7 +275,7 @@ impl DisplayState for ServiceState {
             Self::Starting | Self::Removing => "running",
             Self::Healthy | Self::Installed => "succeeded",
             Self::Unhealthy | Self::Failed => "failed",
-            Self::Unknown => "waiting",
+            Self::Unknown | Self::Unchecked => "waiting",
         }
     }
 }

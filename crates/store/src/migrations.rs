@@ -57,6 +57,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1151_run_replacements"
     "1161_design_viewers"
     "1171_hooks"
+    "1230_resource_health"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -82,6 +83,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1151_run_replacements"
     "1161_design_viewers"
     "1171_hooks"
+    "1230_resource_health"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

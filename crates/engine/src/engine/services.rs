@@ -7,7 +7,7 @@ use api::{Finding, FindingKind, ResourceState, Service, ServicePort, ServiceStat
 use hot::expr::Scope;
 use planner::workflow::copy_of;
 use serde_json::Value;
-use store::{DeploymentRow, ResourceRow};
+use store::{DeploymentRow, LastHealth, ResourceRow};
 use types::catalog::CatalogItem;
 
 use crate::{
@@ -24,6 +24,8 @@ pub(super) fn services(
 ) -> Vec<Service> {
     let read_at = |resource: &ResourceRow| Some((resource.name.clone(), resource.read_at.clone()?));
     let times: BTreeMap<String, String> = resources.iter().filter_map(read_at).collect();
+    let health = |resource: &ResourceRow| Some((resource.name.clone(), resource.health.clone()?));
+    let health: BTreeMap<String, LastHealth> = resources.iter().filter_map(health).collect();
     let known = ResourceTable::of(resources);
     let values = parameters(row, &BTreeMap::new());
     let scope = known.scope(&values);
@@ -37,10 +39,11 @@ pub(super) fn services(
             return None;
         }
         let server = thing.spec.host()?.to_owned();
+        let health = health.get(&name);
         let in_order = if item.health.is_empty() {
             ServiceState::Installed
         } else {
-            ServiceState::Healthy
+            of_health(health, row.shown.last_run.as_deref())
         };
         let (state, text) = match thing.state {
             ResourceState::Creating | ResourceState::Updating => (ServiceState::Starting, None),
@@ -59,10 +62,15 @@ pub(super) fn services(
                 }
             }
         };
-        let is_in_order = matches!(state, ServiceState::Healthy | ServiceState::Installed);
+        let since = match state {
+            ServiceState::Healthy => health.and_then(|health| health.since.clone()),
+            ServiceState::Installed => times.get(&name).cloned(),
+            _ => None,
+        };
         let addresses = Addresses::of(&known, &scope, &server);
         Some(Service {
-            since: times.get(&name).filter(|_| is_in_order).cloned(),
+            since,
+            checked: health.map(|health| health.time.clone()),
             ports: ports(&thing, item, &scope),
             component: name,
             title: item.title.clone(),
@@ -74,6 +82,16 @@ pub(super) fn services(
         })
     });
     components.collect()
+}
+
+/// The state of a component by the last answers of its health checks. They count until another run begins.
+fn of_health(health: Option<&LastHealth>, last_run: Option<&str>) -> ServiceState {
+    let healthy = health.filter(|health| health.since.is_some());
+    if healthy.is_some_and(|health| health.run.as_deref() == last_run) {
+        ServiceState::Healthy
+    } else {
+        ServiceState::Unchecked
+    }
 }
 
 /// What the last check has found at a component or its server, with its reason for users.
@@ -136,6 +154,24 @@ mod tests {
             kind,
             text: text.into(),
             differences: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_healthy_answer_counts_until_another_run_begins() {
+        let answer = |since: Option<&str>| LastHealth {
+            since: since.map(str::to_owned),
+            time: "2026-01-02T00:00:00Z".into(),
+            run: Some("r1".into()),
+        };
+        let healthy = answer(Some("2026-01-01T00:00:00Z"));
+        assert_eq!(of_health(Some(&healthy), Some("r1")), ServiceState::Healthy);
+        for (health, last_run) in [
+            (Some(&healthy), Some("r2")),
+            (Some(&answer(None)), Some("r1")),
+            (None, Some("r1")),
+        ] {
+            assert_eq!(of_health(health, last_run), ServiceState::Unchecked);
         }
     }
 

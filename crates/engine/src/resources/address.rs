@@ -297,6 +297,7 @@ mod tests {
     fn row(name: &str, spec: planner::workflow::ResourceSpec, attributes: Value) -> ResourceRow {
         ResourceRow {
             read_at: None,
+            health: None,
             name: name.into(),
             spec,
             physical_id: Some(format!("id-{name}")),

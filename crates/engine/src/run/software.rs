@@ -6,7 +6,7 @@ use api::{LogLevel, LogStream, ResourceState};
 use async_trait::async_trait;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
-use store::ResourceChange;
+use store::{Health, ResourceChange};
 use types::catalog::CatalogItem;
 use zeroize::Zeroizing;
 
@@ -177,6 +177,8 @@ impl Attempt {
                 physical_id: None,
                 made_from,
                 made_with: self.made_with(name),
+                // The step has waited for it.
+                health: (!item.health.is_empty()).then_some(Health::Healthy),
             },
         )
         .await?;
