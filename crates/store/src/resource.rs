@@ -415,10 +415,9 @@ mod tests {
     }
 
     fn begun(state: ResourceState) -> ResourceChange {
-        let spec =
-            serde_json::json!({"resource_type": "Stackloom::Catalog::nginx", "properties": {}});
+        let spec = r#"{"type": "Stackloom::Catalog::nginx", "origin": {"from": "drawn"}}"#;
         ResourceChange::Begin {
-            spec: serde_json::from_value(spec).unwrap(),
+            spec: serde_json::from_str(spec).unwrap(),
             state,
             incarnation: 0,
         }

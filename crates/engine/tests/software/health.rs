@@ -100,7 +100,7 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
     assert_eq!(nginx.state, ServiceState::Healthy);
     assert_eq!((nginx.server.as_str(), nginx.ports[0].port), ("web", 80));
     assert!(nginx.address.is_some_and(|it| it.starts_with("10.36.1.")));
-    assert!(nginx.since.is_some());
+    assert!(nginx.since.is_some() && nginx.since < nginx.checked);
     assert!(service("proxy").await.public_address.is_some());
 
     let stop = CommandRequest {
@@ -113,6 +113,10 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
         .command(&bench.actor, &started.deployment, stop);
     let (run, _) = story(&bench, &stop.await.unwrap().run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    // Another run has begun since anything asked it.
+    let nginx = service("nginx").await;
+    assert_eq!(nginx.state, ServiceState::Unchecked);
+    assert!(nginx.since.is_none() && nginx.checked.is_some());
     // The client goes away in the middle of a check.
     let (engine, actor) = (bench.engine.clone(), bench.actor.clone());
     let id = started.deployment.clone();
