@@ -9,7 +9,7 @@ mod sshd;
 use std::{sync::Arc, time::Duration};
 
 use drivers::keys::{self, Pair};
-use engine::health::{self, Unhealthy};
+use engine::health::{self, Subject, Unhealthy};
 use engine::ssh::{Client, Gateway, Host, Output, Route, SshError, Wait, WaitProgress, dial};
 use serde_json::{Value, json};
 use sshd::{Sshd, USER, sshd};
@@ -20,7 +20,7 @@ use tokio::{
     task::JoinSet,
     time::{Instant, timeout},
 };
-use types::catalog::Probe;
+use types::catalog::{CatalogItem, Probe};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -336,6 +336,18 @@ async fn health_is_tried_at_the_server_itself() {
     let lacks = "HTTP 200, but the answer lacks `bye`";
     assert_eq!(tried(get("page", "/", "bye")).await, lacks);
     assert_eq!(tried(get("page", "/none", "404")).await, "healthy");
+    let dns =
+        |port: &str| json!({"dns": {"port": port, "name": "web.{word}.internal", "record": "SRV"}});
+    let not_dns = tried(dns("page")).await;
+    assert!(
+        not_dns.starts_with("no answer") || not_dns == "the answer is not DNS",
+        "{not_dns}"
+    );
+    assert!(
+        tried(dns("nobody"))
+            .await
+            .contains("nobody answers there yet")
+    );
 
     let command = |text: &str| json!({"command": {"command": text}});
     assert_eq!(
@@ -344,4 +356,52 @@ async fn health_is_tried_at_the_server_itself() {
     );
     let ill = "exit status 3; it said: ill";
     assert_eq!(tried(command("echo ill >&2; exit 3")).await, ill);
+}
+
+/// An item that listens on the option `port`, with health checks as in its manifest.
+fn item(health: &str) -> CatalogItem {
+    let manifest = format!(
+        "name: page\ntitle: Page\nversion: 1.0.0\nsummary: A page.\ncategory: web\nhealth:\n{health}"
+    );
+    let options = "argument_specs: {main: {options: {port: {type: int, default: 8082, description: Port.}}}}\n";
+    CatalogItem::parse(&manifest, options).unwrap()
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the lab's server image"]
+async fn a_service_that_accepts_and_never_answers_is_unhealthy_at_the_time_limit() {
+    let pair = pair();
+    let server = sshd("web", &pair.public).await;
+    up(&server, None, &pair).await;
+    let client = Client::connect(&server.host, USER, &pair.private);
+    let client = client.await.unwrap();
+    // The kernel accepts the connections.
+    let silent = "python3 -c 'import socket,time; s=socket.socket(); s.bind((str(), 8082)); s.listen(); time.sleep(600)' >/dev/null 2>&1 &";
+    let begun = client.execute(silent).await.unwrap();
+    assert_eq!(begun.code().await.unwrap(), 0);
+    let page = item(
+        "  - {title: Accepts, tcp: port, timeout: 20}
+  - {title: Answers, http: port, timeout: 1}
+  - {title: Resolves, dns: port, name: web.internal, timeout: 1}
+  - {title: Works, command: sleep 600, timeout: 1}
+",
+    );
+    let [accepts, hanging @ ..] = &page.health[..] else {
+        panic!("{page:#?}")
+    };
+    let (route, gateway) = (server.behind(None), Gateway::default());
+    let mut subject = Subject::new(&page, &serde_json::Map::new(), route, pair.private.clone());
+    let until = Instant::now() + PATIENCE;
+    while subject.attempt(accepts, &gateway).await.is_err() {
+        assert!(Instant::now() < until, "nobody listens");
+        tokio::task::yield_now().await;
+    }
+    for check in hanging {
+        let begun = Instant::now();
+        let answer = subject.attempt(check, &gateway).await;
+        let why = Unhealthy::Answer("no answer within 1 s".to_owned());
+        assert_eq!(answer, Err(why), "{}", check.title);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{}", check.title);
+    }
+    assert_eq!(subject.attempt(accepts, &gateway).await, Ok(()));
 }

@@ -251,7 +251,7 @@ pub fn takes_result(item: &CatalogItem, name: &str) -> bool {
 }
 
 /// The text with its `{words}` replaced, once: inserted text is not scanned again. Unknown words stay.
-fn fill(text: &str, word: impl Fn(&str) -> Option<String>) -> String {
+pub fn fill(text: &str, word: impl Fn(&str) -> Option<String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('{') {
