@@ -299,6 +299,16 @@ async fn a_connection_ends_with_its_client() {
         .expect("sshd sees the end of the connection");
 }
 
+/// A DNS server that answers every query with one SRV record.
+const NAME_SERVER: &str = r#"python3 -c 'import socketserver
+class Answer(socketserver.BaseRequestHandler):
+    def handle(self):
+        asked = self.request.recv(600)[2:]
+        record = bytes([0xc0, 12, 0, 33, 0, 1, 0, 0, 0, 10, 0, 0])
+        answer = asked[:2] + bytes([0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]) + asked[12:] + record
+        self.request.sendall(len(answer).to_bytes(2, "big") + answer)
+socketserver.TCPServer(("", 5353), Answer).serve_forever()' >/dev/null 2>&1 &"#;
+
 #[tokio::test]
 #[ignore = "needs Docker and the lab's server image"]
 async fn health_is_tried_at_the_server_itself() {
@@ -307,7 +317,8 @@ async fn health_is_tried_at_the_server_itself() {
     up(&server, None, &pair).await;
     let client = Client::connect(&server.host, USER, &pair.private);
     let client = client.await.unwrap();
-    let inputs = json!({"sshd": 22, "page": 8080, "nobody": 8081, "word": "it's here"});
+    let inputs =
+        json!({"sshd": 22, "page": 8080, "nobody": 8081, "names": 5353, "word": "it's here"});
     let inputs = inputs.as_object().unwrap();
     let tried = async |probe: Value| {
         let probe: Probe = serde_json::from_value(probe).unwrap();
@@ -336,18 +347,19 @@ async fn health_is_tried_at_the_server_itself() {
     let lacks = "HTTP 200, but the answer lacks `bye`";
     assert_eq!(tried(get("page", "/", "bye")).await, lacks);
     assert_eq!(tried(get("page", "/none", "404")).await, "healthy");
-    let dns =
-        |port: &str| json!({"dns": {"port": port, "name": "web.{word}.internal", "record": "SRV"}});
-    let not_dns = tried(dns("page")).await;
-    assert!(
-        not_dns.starts_with("no answer") || not_dns == "the answer is not DNS",
-        "{not_dns}"
-    );
-    assert!(
-        tried(dns("nobody"))
-            .await
-            .contains("nobody answers there yet")
-    );
+
+    let begun = client.execute(NAME_SERVER).await.unwrap();
+    assert_eq!(begun.code().await.unwrap(), 0);
+    let dns = |port: &str, record: &str| json!({"dns": {"port": port, "name": "web.{sshd}.internal", "record": record}});
+    let until = Instant::now() + PATIENCE;
+    while tried(dns("names", "SRV")).await != "healthy" {
+        assert!(Instant::now() < until, "no name is served");
+        tokio::task::yield_now().await;
+    }
+    let lacks = "`web.22.internal` has no record of type A";
+    assert_eq!(tried(dns("names", "A")).await, lacks);
+    let nobody = "`web` did not connect to localhost port 8081: nobody answers there yet";
+    assert_eq!(tried(dns("nobody", "A")).await, nobody);
 
     let command = |text: &str| json!({"command": {"command": text}});
     assert_eq!(
