@@ -3,16 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use api::{Finding, FindingKind, ResourceState, Service, ServicePort, ServiceState};
-use hot::expr::Scope;
+use api::{Finding, FindingKind, ResourceState, Service, ServiceState};
 use planner::workflow::copy_of;
-use serde_json::Value;
 use store::{DeploymentRow, LastHealth, ResourceRow};
-use types::catalog::CatalogItem;
 
 use crate::{
     catalog::Catalog,
-    resources::{Addresses, ResourceEntry, ResourceTable, address},
+    resources::{Addresses, ResourceTable, address},
     run::parameters,
 };
 
@@ -71,7 +68,7 @@ pub(super) fn services(
         Some(Service {
             since,
             checked: health.map(|health| health.time.clone()),
-            ports: ports(&thing, item, &scope),
+            ports: address::ports(&thing, item, &scope),
             component: name,
             title: item.title.clone(),
             server,
@@ -112,35 +109,6 @@ fn trouble(name: &str, server: &str, findings: &[Finding]) -> Option<(ServiceSta
         FindingKind::Changed | FindingKind::Unhealthy => return None,
     };
     Some((state, format!("its server `{server}` {why}")))
-}
-
-fn ports(thing: &ResourceEntry, item: &CatalogItem, scope: &dyn Scope) -> Vec<ServicePort> {
-    let given = thing.spec.properties.iter();
-    let given = given
-        .filter_map(|(name, value)| Some((name.clone(), value.resolve(scope).ok()?)))
-        .collect();
-    let inputs = address::inputs(item, &given);
-    let number = |input: &str| {
-        let number = match inputs.get(input)? {
-            Value::String(text) => text.parse().ok(),
-            other => other.as_u64(),
-        };
-        u16::try_from(number?).ok()
-    };
-    let capabilities = |port: u16| {
-        let provided = item.provides.iter();
-        let provided = provided.filter(|one| number(&one.port) == Some(port));
-        provided.map(|one| one.name.clone()).collect()
-    };
-    let listens = item.listens.iter().filter_map(|listen| {
-        let port = number(&listen.port)?;
-        Some(ServicePort {
-            port,
-            protocol: listen.protocol.clone(),
-            provides: capabilities(port),
-        })
-    });
-    listens.collect()
 }
 
 #[cfg(test)]
