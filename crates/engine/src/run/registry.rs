@@ -7,7 +7,6 @@
 use api::ResourceState;
 use hot::expr::Scope;
 use serde_json::{Value, json};
-
 use types::catalog::CatalogItem;
 
 use crate::{
