@@ -113,10 +113,6 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
         .command(&bench.actor, &started.deployment, stop);
     let (run, _) = story(&bench, &stop.await.unwrap().run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    // Another run has begun since anything asked it.
-    let nginx = service("nginx").await;
-    assert_eq!(nginx.state, ServiceState::Unchecked);
-    assert!(nginx.since.is_none() && nginx.checked.is_some());
     // The client goes away in the middle of a check.
     let (engine, actor) = (bench.engine.clone(), bench.actor.clone());
     let id = started.deployment.clone();
@@ -146,6 +142,7 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
 
     let nginx = service("nginx").await;
     assert_eq!((nginx.state, nginx.since), (ServiceState::Unhealthy, None));
+    let ill = nginx.checked;
 
     let request = RepairRequest {
         check: found.id,
@@ -156,7 +153,14 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
         .repair(&bench.actor, &started.deployment, request, bench::facts());
     let (run, _) = story(&bench, &repair.await.unwrap().run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    // The wait of the run has asked it: it is healthy anew.
+    let nginx = service("nginx").await;
+    assert_eq!(nginx.state, ServiceState::Healthy);
+    assert!(nginx.since > ill && nginx.since == nginx.checked);
+    let begun = nginx.since;
     assert_eq!(check().await.findings, []);
-    assert_eq!(service("nginx").await.state, ServiceState::Healthy);
+    let nginx = service("nginx").await;
+    assert_eq!((nginx.state, &nginx.since), (ServiceState::Healthy, &begun));
+    assert!(nginx.checked > begun);
     all_goes(bench, &started.deployment).await;
 }
