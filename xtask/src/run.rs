@@ -170,7 +170,8 @@ pub fn run(options: &Options) -> Result<()> {
 /// The address at which the lab's servers signal, in their external network. Only signals are taken there. `None` if the
 /// environment names another one, or if this machine is not in that network, as where Docker runs in a virtual machine.
 fn signal_address(address: &str, lab: &Lab) -> Result<Option<SocketAddr>> {
-    if std::env::var_os("STACKLOOM_SIGNAL_URL").is_some() {
+    let settings = ["STACKLOOM_SIGNAL_URL", "STACKLOOM_PUBLIC_URL"];
+    if settings.iter().any(|one| std::env::var_os(one).is_some()) {
         return Ok(None);
     }
     let port = address
