@@ -47,6 +47,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A server that is ready to accept connections.
 pub struct Server {
     router: Router,
+    /// Takes signals and nothing else.
+    signals: Router,
     services: Services,
 }
 
@@ -79,7 +81,7 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         designs: Designs::new(store.clone(), engine.clone(), config.project_designs),
         sockets: Slots::new(config.project_sockets),
         uploads: Slots::new(config.project_uploads),
-        facts: Facts::new(engine.clone()),
+        facts: Facts::new(engine.clone(), config.signal_url().is_some()),
         engine,
         metrics: metrics::Metrics::new(operator.clone()),
         leptos: pages::options(&config),
@@ -94,6 +96,7 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
     tokio::spawn(sweep(operator, sessions, days, closing));
     Ok(Server {
         router: router(services.clone()),
+        signals: layered(routes::signals(), services.clone()),
         services,
     })
 }
@@ -103,6 +106,12 @@ impl Server {
     pub fn serve(&self, listener: TcpListener) -> impl Future<Output = ()> + Send + use<> {
         let config = self.services.config.clone();
         serve::serve(listener, self.router.clone(), config, self.closing())
+    }
+
+    /// The same for signals only: all other paths are not found.
+    pub fn serve_signals(&self, listener: TcpListener) -> impl Future<Output = ()> + Send + use<> {
+        let config = self.services.config.clone();
+        serve::serve(listener, self.signals.clone(), config, self.closing())
     }
 
     /// Token that is cancelled to close the sockets; see [`Server::stop`].
@@ -241,6 +250,21 @@ fn router(services: Services) -> Router {
         })
         .with_same_site(SameSite::Lax) // links from other sites to a run keep the login
         .with_secure(services.config.is_https());
+    let routes = Router::new()
+        .merge(routes::api(&services))
+        .merge(pages::routes(&services))
+        .layer(sessions)
+        .layer(middleware::from_fn_with_state(
+            services.config.clone(),
+            origin::own_host,
+        ))
+        .merge(routes::public())
+        .merge(pages::files(&services.config));
+    layered(routes, services)
+}
+
+/// Routes with what surrounds all of them: request ids, log lines, metrics, headers and limits.
+fn layered(routes: Router<Services>, services: Services) -> Router {
     let around = ServiceBuilder::new()
         .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
         .layer(
@@ -264,18 +288,7 @@ fn router(services: Services) -> Router {
             services.config.clone(),
             serve::limit_body,
         ));
-    Router::new()
-        .merge(routes::api(&services))
-        .merge(pages::routes(&services))
-        .layer(sessions)
-        .layer(middleware::from_fn_with_state(
-            services.config.clone(),
-            origin::own_host,
-        ))
-        .merge(routes::public())
-        .merge(pages::files(&services.config))
-        .layer(around)
-        .with_state(services)
+    routes.layer(around).with_state(services)
 }
 
 /// The span of a request: method, path and id. Never the query, headers or a body.

@@ -79,6 +79,10 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_SIGNAL_URL")]
     pub signal_url: Option<String>,
 
+    /// Additional address and port that take signals and nothing else, for a network of the cloud's servers.
+    #[arg(long, env = "STACKLOOM_SIGNAL_ADDR")]
+    pub signal_addr: Option<SocketAddr>,
+
     /// Listens on a network without TLS in front, although passwords and sessions are sent in clear text.
     #[arg(long, env = "STACKLOOM_PLAIN_HTTP", default_value_t = false)]
     pub plain_http: bool,

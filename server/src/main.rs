@@ -4,6 +4,7 @@ use std::{io::IsTerminal, process::ExitCode, time::Duration};
 
 use anyhow::Context as _;
 use clap::Parser;
+use futures::future::{OptionFuture, join};
 use rustix::{
     fs::Mode,
     process::{Resource, getrlimit, setrlimit, umask},
@@ -42,6 +43,14 @@ async fn run(config: Config) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("cannot listen on {}", config.addr))?;
     let address = listener.local_addr()?;
+    let signal_listener = match config.signal_addr {
+        Some(address) => Some(
+            TcpListener::bind(address)
+                .await
+                .with_context(|| format!("cannot listen on {address} for signals"))?,
+        ),
+        None => None,
+    };
     raise_descriptors();
     // Files of this process are private, regardless of the shell's umask.
     umask(Mode::RWXG | Mode::RWXO);
@@ -50,11 +59,13 @@ async fn run(config: Config) -> anyhow::Result<()> {
 
     let closing = server.closing();
     let serve = async {
-        let serving = tokio::spawn(server.serve(listener));
+        let signals = signal_listener.map(|listener| server.serve_signals(listener));
+        let serving = join(server.serve(listener), OptionFuture::from(signals));
+        let serving = tokio::spawn(serving);
         stop_requested().await;
         tracing::info!("stopping; runs continue at the next start");
         closing.cancel();
-        serving.await
+        serving.await.map(drop)
     };
     let too_late = async {
         closing.cancelled().await;

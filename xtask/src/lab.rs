@@ -1,9 +1,10 @@
 //! The lab cloud as a child process, started by `run`, `test` and `bench`, and reset by `cargo xtask lab reset`.
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::children::{self, Child};
 use crate::{build, docker, http, needs, paths, progress, shell};
@@ -56,6 +57,15 @@ impl Lab {
             public_cidr: "172.30.0.0/24",
             state,
         }
+    }
+
+    /// The address of this machine in its external network, at which its servers reach it: the first one.
+    pub fn host_address(&self) -> Result<Ipv4Addr> {
+        let base = self.public_cidr.split('/').next().unwrap_or_default();
+        let base: Ipv4Addr = base
+            .parse()
+            .with_context(|| format!("{} is no range of IPv4", self.public_cidr))?;
+        Ok(Ipv4Addr::from(u32::from(base) + 1))
     }
 
     /// Starts it and waits until it responds. Its output goes to `log`, or to the output of xtask.

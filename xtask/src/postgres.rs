@@ -19,20 +19,21 @@ const PROXY_PORT: u16 = 5460;
 /// Starts one server. Returns the address of its database too.
 pub fn start(folder: &Path) -> Result<(Child, String)> {
     const SCRIPT: &str = include_str!("../../crates/store/src/testing/postgres.sh");
-    start_script("PostgreSQL server", SCRIPT, folder, PORT, &[])
+    start_script("PostgreSQL server", SCRIPT, folder, PORT, &[], None)
 }
 
 /// Starts three servers under Patroni, and HAProxy, which listens on `web` for browsers and passes their requests on to
-/// `servers`. Returns the address of the database too.
+/// `servers`, and signals that arrive at the address `signals`. Returns the address of the database too.
 pub fn start_highly_available(
     folder: &Path,
     web: &str,
     servers: &[String],
+    signals: Option<&str>,
 ) -> Result<(Child, String)> {
     const SCRIPT: &str = include_str!("../../crates/store/src/testing/ha.sh");
     let servers = servers.iter().map(String::as_str);
     let addresses: Vec<&str> = std::iter::once(web).chain(servers).collect();
-    start_script("database", SCRIPT, folder, PROXY_PORT, &addresses)
+    start_script("database", SCRIPT, folder, PROXY_PORT, &addresses, signals)
 }
 
 fn start_script(
@@ -41,6 +42,7 @@ fn start_script(
     folder: &Path,
     port: u16,
     more: &[&str],
+    signals: Option<&str>,
 ) -> Result<(Child, String)> {
     let mut command = children::command("sh");
     command
@@ -48,6 +50,7 @@ fn start_script(
         .arg(folder)
         .arg(port.to_string())
         .args(more)
+        .env("SIGNALS", signals.unwrap_or_default())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut database = Child::start(name, &mut command)?;

@@ -6,7 +6,7 @@
 //!
 //! With `--servers`, a failover can be tried: all that a service manager would start again is started again after a pause.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -83,23 +83,35 @@ pub fn run(options: &Options) -> Result<()> {
     )?;
     std::fs::write(&clouds_file, clouds)
         .with_context(|| format!("cannot write {}", clouds_file.display()))?;
+    let signals = match &lab {
+        Some(lab) => signal_address(&address, lab)?,
+        None => None,
+    };
     let server = |address: &str, folder: &Path, database: &str| Server {
         address: address.to_owned(),
         database: (!database.is_empty()).then(|| database.to_owned()),
         clouds: clouds_file.clone(),
         data: folder.to_owned(),
         catalog: paths::root().join("catalog"),
-        signal_url: None,
+        signal_url: signals.map(|signals| format!("http://{signals}")),
         log: None,
         settings: Vec::new(),
     };
+    // Where the server itself listens on all addresses, it is there already.
+    let own_signals = signals.filter(|_| !is_everywhere(&address));
+    let own_signals = own_signals.map(|signals| signals.to_string());
     let mut supervised = Vec::new();
     let mut trial = Vec::new();
     if let Some(count) = options.servers {
         let addresses = addresses_after(&address, count)?;
         let folder = data.join("ha");
         shell::headline("Starting the database");
-        let (child, database) = postgres::start_highly_available(&folder, &address, &addresses)?;
+        let (child, database) = postgres::start_highly_available(
+            &folder,
+            &address,
+            &addresses,
+            own_signals.as_deref(),
+        )?;
         running.push(child);
         for (number, own) in addresses.iter().enumerate() {
             let mut server = server(own, &data.join(format!("server{}", number + 1)), &database);
@@ -120,7 +132,11 @@ pub fn run(options: &Options) -> Result<()> {
         } else {
             String::new()
         };
-        running.push(server(&address, &data, &database).start(&programs.server)?);
+        let mut server = server(&address, &data, &database);
+        if let Some(signals) = own_signals {
+            server.settings = vec![("STACKLOOM_SIGNAL_ADDR", signals.into())];
+        }
+        running.push(server.start(&programs.server)?);
     }
 
     print!(
@@ -149,6 +165,34 @@ pub fn run(options: &Options) -> Result<()> {
         Some((name, status)) => bail!("the {name} ended with {status}"),
         None => Ok(()),
     }
+}
+
+/// The address at which the lab's servers signal, in their external network. Only signals are taken there. `None` if the
+/// environment names another one, or if this machine is not in that network, as where Docker runs in a virtual machine.
+fn signal_address(address: &str, lab: &Lab) -> Result<Option<SocketAddr>> {
+    let settings = ["STACKLOOM_SIGNAL_URL", "STACKLOOM_PUBLIC_URL"];
+    if settings.iter().any(|one| std::env::var_os(one).is_some()) {
+        return Ok(None);
+    }
+    let port = address
+        .parse::<SocketAddr>()
+        .with_context(|| format!("{address} is no address with a port"))?
+        .port();
+    let signals = SocketAddr::new(lab.host_address()?.into(), port);
+    if !is_everywhere(address)
+        && let Err(error) = TcpListener::bind(signals)
+    {
+        eprintln!("the lab's servers cannot signal, because {signals} cannot be used: {error}");
+        return Ok(None);
+    }
+    Ok(Some(signals))
+}
+
+/// True for an address that stands for all of this machine.
+fn is_everywhere(address: &str) -> bool {
+    address
+        .parse::<SocketAddr>()
+        .is_ok_and(|address| address.ip().is_unspecified())
 }
 
 /// The addresses with the next ports.
@@ -269,6 +313,13 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
+    }
+
+    #[test]
+    fn the_lab_knows_this_machine_by_its_first_address() {
+        let lab = Lab::of_run();
+        assert_eq!(lab.host_address().unwrap().to_string(), "172.30.0.1");
+        assert!(is_everywhere("0.0.0.0:8080") && !is_everywhere("127.0.0.1:8080"));
     }
 
     #[test]

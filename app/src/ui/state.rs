@@ -322,6 +322,7 @@ impl DisplayState for ServiceState {
         match self {
             Self::Starting => "starting",
             Self::Healthy => "healthy",
+            Self::Unchecked => "unchecked",
             Self::Installed => "installed",
             Self::Unhealthy => "unhealthy",
             Self::Unknown => "unknown",
@@ -334,6 +335,7 @@ impl DisplayState for ServiceState {
         match self {
             Self::Starting => "Starting",
             Self::Healthy => "Healthy",
+            Self::Unchecked => "Not checked",
             Self::Installed => "Installed",
             Self::Unhealthy => "Not healthy",
             Self::Unknown => "Not known",
@@ -347,7 +349,7 @@ impl DisplayState for ServiceState {
             Self::Starting | Self::Removing => "running",
             Self::Healthy | Self::Installed => "succeeded",
             Self::Unhealthy | Self::Failed => "failed",
-            Self::Unknown => "waiting",
+            Self::Unknown | Self::Unchecked => "waiting",
         }
     }
 }

@@ -26,9 +26,13 @@ pub struct Service {
     /// The reason of a state that is not in order, for users.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Time of the step that brought it in order, in RFC 3339. Absent if it is not in order.
+    /// Time in RFC 3339: of a healthy one, of the first healthy answer without another one after it; of an installed
+    /// one, of its last set-up. Absent in other states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
+    /// Time of the last answer of its health checks, in RFC 3339. Absent if they never answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<String>,
 }
 
 /// A listening port of a service.
@@ -51,8 +55,10 @@ pub struct ServicePort {
 pub enum ServiceState {
     /// Its role or its health checks are at work.
     Starting,
-    /// Its health checks succeeded at its last step, and in a check after it.
+    /// Its health checks succeeded in the newest run, or in a check after it.
     Healthy,
+    /// Its role succeeded. Nothing has tried its health checks since the newest run began.
+    Unchecked,
     /// Its role succeeded. It has no health checks.
     Installed,
     /// The last check found it, or its server, damaged.

@@ -9,7 +9,7 @@ mod sshd;
 use std::{sync::Arc, time::Duration};
 
 use drivers::keys::{self, Pair};
-use engine::health::{self, Unhealthy};
+use engine::health::{self, Subject, Unhealthy};
 use engine::ssh::{Client, Gateway, Host, Output, Route, SshError, Wait, WaitProgress, dial};
 use serde_json::{Value, json};
 use sshd::{Sshd, USER, sshd};
@@ -20,7 +20,7 @@ use tokio::{
     task::JoinSet,
     time::{Instant, timeout},
 };
-use types::catalog::Probe;
+use types::catalog::{CatalogItem, Probe};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -299,6 +299,16 @@ async fn a_connection_ends_with_its_client() {
         .expect("sshd sees the end of the connection");
 }
 
+/// A DNS server that answers every query with one SRV record.
+const NAME_SERVER: &str = r#"python3 -c 'import socketserver
+class Answer(socketserver.BaseRequestHandler):
+    def handle(self):
+        asked = self.request.recv(600)[2:]
+        record = bytes([0xc0, 12, 0, 33, 0, 1, 0, 0, 0, 10, 0, 0])
+        answer = asked[:2] + bytes([0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]) + asked[12:] + record
+        self.request.sendall(len(answer).to_bytes(2, "big") + answer)
+socketserver.TCPServer(("", 5353), Answer).serve_forever()' >/dev/null 2>&1 &"#;
+
 #[tokio::test]
 #[ignore = "needs Docker and the lab's server image"]
 async fn health_is_tried_at_the_server_itself() {
@@ -307,7 +317,8 @@ async fn health_is_tried_at_the_server_itself() {
     up(&server, None, &pair).await;
     let client = Client::connect(&server.host, USER, &pair.private);
     let client = client.await.unwrap();
-    let inputs = json!({"sshd": 22, "page": 8080, "nobody": 8081, "word": "it's here"});
+    let inputs =
+        json!({"sshd": 22, "page": 8080, "nobody": 8081, "names": 5353, "word": "it's here"});
     let inputs = inputs.as_object().unwrap();
     let tried = async |probe: Value| {
         let probe: Probe = serde_json::from_value(probe).unwrap();
@@ -337,6 +348,19 @@ async fn health_is_tried_at_the_server_itself() {
     assert_eq!(tried(get("page", "/", "bye")).await, lacks);
     assert_eq!(tried(get("page", "/none", "404")).await, "healthy");
 
+    let begun = client.execute(NAME_SERVER).await.unwrap();
+    assert_eq!(begun.code().await.unwrap(), 0);
+    let dns = |port: &str, record: &str| json!({"dns": {"port": port, "name": "web.{sshd}.internal", "record": record}});
+    let until = Instant::now() + PATIENCE;
+    while tried(dns("names", "SRV")).await != "healthy" {
+        assert!(Instant::now() < until, "no name is served");
+        tokio::task::yield_now().await;
+    }
+    let lacks = "`web.22.internal` has no record of type A";
+    assert_eq!(tried(dns("names", "A")).await, lacks);
+    let nobody = "`web` did not connect to localhost port 8081: nobody answers there yet";
+    assert_eq!(tried(dns("nobody", "A")).await, nobody);
+
     let command = |text: &str| json!({"command": {"command": text}});
     assert_eq!(
         tried(command("test \"$word\" = \"it's here\"")).await,
@@ -344,4 +368,52 @@ async fn health_is_tried_at_the_server_itself() {
     );
     let ill = "exit status 3; it said: ill";
     assert_eq!(tried(command("echo ill >&2; exit 3")).await, ill);
+}
+
+/// An item that listens on the option `port`, with health checks as in its manifest.
+fn item(health: &str) -> CatalogItem {
+    let manifest = format!(
+        "name: page\ntitle: Page\nversion: 1.0.0\nsummary: A page.\ncategory: web\nhealth:\n{health}"
+    );
+    let options = "argument_specs: {main: {options: {port: {type: int, default: 8082, description: Port.}}}}\n";
+    CatalogItem::parse(&manifest, options).unwrap()
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the lab's server image"]
+async fn a_service_that_accepts_and_never_answers_is_unhealthy_at_the_time_limit() {
+    let pair = pair();
+    let server = sshd("web", &pair.public).await;
+    up(&server, None, &pair).await;
+    let client = Client::connect(&server.host, USER, &pair.private);
+    let client = client.await.unwrap();
+    // The kernel accepts the connections.
+    let silent = "python3 -c 'import socket,time; s=socket.socket(); s.bind((str(), 8082)); s.listen(); time.sleep(600)' >/dev/null 2>&1 &";
+    let begun = client.execute(silent).await.unwrap();
+    assert_eq!(begun.code().await.unwrap(), 0);
+    let page = item(
+        "  - {title: Accepts, tcp: port, timeout: 20}
+  - {title: Answers, http: port, timeout: 1}
+  - {title: Resolves, dns: port, name: web.internal, timeout: 1}
+  - {title: Works, command: sleep 600, timeout: 1}
+",
+    );
+    let [accepts, hanging @ ..] = &page.health[..] else {
+        panic!("{page:#?}")
+    };
+    let (route, gateway) = (server.behind(None), Gateway::default());
+    let mut subject = Subject::new(&page, &serde_json::Map::new(), route, pair.private.clone());
+    let until = Instant::now() + PATIENCE;
+    while subject.attempt(accepts, &gateway).await.is_err() {
+        assert!(Instant::now() < until, "nobody listens");
+        tokio::task::yield_now().await;
+    }
+    for check in hanging {
+        let begun = Instant::now();
+        let answer = subject.attempt(check, &gateway).await;
+        let why = Unhealthy::Answer("no answer within 1 s".to_owned());
+        assert_eq!(answer, Err(why), "{}", check.title);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{}", check.title);
+    }
+    assert_eq!(subject.attempt(accepts, &gateway).await, Ok(()));
 }

@@ -72,6 +72,7 @@ pub const CODES: &[&str] = &[
     "server-without-port",
     "service-missing",
     "several-documents",
+    "signal-url-missing",
     "software-not-run",
     "software-stays",
     "software-tool-needed",

@@ -35,6 +35,9 @@ pub struct CloudFacts {
     /// Types of the services in the catalogue of the cloud's region: `compute`, `load-balancer` ...
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<BTreeSet<String>>,
+    /// True if the server has a URL for signals, at which the cloud's servers reach it. `None` if that is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub takes_signals: Option<bool>,
     /// Region name from the configuration, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,

@@ -24,7 +24,8 @@
 //! # Checks against the cloud
 //!
 //! Before a plan is accepted it is compared with the services in the catalogue (`services`) and with the project's
-//! quotas (`plan::quota`). A missing service is an error. A quota that is too small is a warning; the server refuses
+//! quotas (`plan::quota`). A missing service is an error, and so is a wait for signals that
+//! cannot arrive (`signals`). A quota that is too small is a warning; the server refuses
 //! the deployment unless the request sets `despite_quota`, because a quota can be raised during a run. The comparison
 //! uses the peak during the run, since successors exist before predecessors are deleted. An unknown quota is no limit.
 //!
@@ -43,6 +44,7 @@ pub mod preview;
 mod range;
 pub mod scaling;
 mod services;
+mod signals;
 pub mod software;
 pub mod validate;
 pub mod workflow;

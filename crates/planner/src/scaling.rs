@@ -4,7 +4,7 @@
 //! resources are therefore the only place where a size is stored. A policy is a resource without an object in the
 //! cloud: [`Adjustment::new_size`] computes the size that it asks for. Source: Heat's `scaling/scalingutil.py`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hot::{expr::Expr, template::members::SCALING_POLICY};
 use serde_json::Value;
@@ -104,25 +104,33 @@ pub fn is_part(resource_type: &str) -> bool {
 
 /// True if a workflow passes the address of a policy on: then something is to apply the policy while nobody is logged in.
 pub fn passes_addresses_on(workflow: &Workflow) -> bool {
-    let is_policy = |name: &str| {
-        let spec = workflow.resources.get(name);
-        spec.is_some_and(|spec| spec.resource_type == SCALING_POLICY)
-    };
-    let mut is_passed_on = false;
+    let policies = workflow
+        .resources
+        .iter()
+        .filter(|(_, spec)| spec.resource_type == SCALING_POLICY)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let specs = workflow.resources.values();
+    let properties = specs.flat_map(|spec| spec.properties.values());
+    let outputs = workflow.outputs.values().map(|output| &output.value);
+    !passed_on(&policies, properties.chain(outputs)).is_empty()
+}
+
+/// The policies among `policies` whose address is in one of the values.
+pub(crate) fn passed_on<'a>(
+    policies: &BTreeSet<&'a str>,
+    values: impl Iterator<Item = &'a Expr>,
+) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
     let mut visit = |expr: &Expr| {
         if let Expr::GetAttr(name, path) = expr {
             let attribute = path.first().and_then(Expr::as_str);
             let is_address = matches!(attribute, Some("signal_url" | "alarm_url"));
-            is_passed_on |= is_address && is_policy(name);
+            found.extend(policies.get(name.as_str()).filter(|_| is_address).copied());
         }
     };
-    let specs = workflow.resources.values();
-    let properties = specs.flat_map(|spec| spec.properties.values());
-    let outputs = workflow.outputs.values().map(|output| &output.value);
-    properties
-        .chain(outputs)
-        .for_each(|value| value.walk(&mut visit));
-    is_passed_on
+    values.for_each(|value| value.walk(&mut visit));
+    found
 }
 
 /// The scaling groups among recorded resources, by name.

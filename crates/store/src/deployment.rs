@@ -14,10 +14,10 @@ use serde_json::{Map, Value};
 use sqlx::Row as _;
 
 use crate::{
-    Error, Outcome, Page, Result, Store, Tenant, Transaction,
+    Error, Health, Outcome, Page, Result, Store, Tenant, Transaction,
     column::{from_json, from_json_column, from_text, now_text, to_json, to_text, to_u32},
     database::{Connection, Row, read_all, read_one, statement},
-    run,
+    resource, run,
 };
 
 /// A deployment as stored.
@@ -204,7 +204,7 @@ impl Store {
         read_one(row, deployment, "reading a deployment")
     }
 
-    /// Stores the last check of a deployment. [`Outcome::Conflict`] if there is no such deployment.
+    /// Stores the last check of a deployment, and what it saw of the health of components. [`Outcome::Conflict`] if there is no such deployment.
     ///
     /// # Errors
     /// If the database fails.
@@ -213,7 +213,9 @@ impl Store {
         tenant: &Tenant,
         id: &str,
         check: &Check,
+        health: &BTreeMap<String, Health>,
     ) -> Result<Outcome> {
+        let mut transaction = self.begin("storing a check").await?;
         let done = sqlx::query(
             "UPDATE deployments SET last_check = $4 WHERE id = $1 AND cloud = $2 AND project_id = $3",
         )
@@ -221,10 +223,20 @@ impl Store {
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
         .bind(to_json(check))
-        .execute(&self.pool)
+        .execute(transaction.connection())
         .await
-        .map_err(Error::at("storing a check"))?;
-        Ok(Outcome::of(done.rows_affected()))
+        .map_err(transaction.failed())?;
+        let outcome = Outcome::of(done.rows_affected());
+        if outcome == Outcome::Done {
+            let seen = (check.run.as_deref(), check.time.as_str());
+            for (name, health) in health {
+                resource::set_health(transaction.connection(), id, name, *health, seen)
+                    .await
+                    .map_err(transaction.failed())?;
+            }
+        }
+        transaction.commit().await?;
+        Ok(outcome)
     }
 
     /// True if a live deployment of the project has the name.

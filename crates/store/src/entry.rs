@@ -74,6 +74,15 @@ pub enum Wanted {
     NoMore,
 }
 
+/// The answers of a component's health checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// All of them succeeded.
+    Healthy,
+    /// One of them failed.
+    Unhealthy,
+}
+
 /// A change of a resource.
 #[derive(Clone, Debug)]
 pub enum ResourceChange {
@@ -103,6 +112,8 @@ pub enum ResourceChange {
         made_from: BTreeMap<String, Value>,
         /// Keyed digests of the hidden parameters' values, by parameter.
         made_with: BTreeMap<String, String>,
+        /// What its health checks said. `None` for resources without health checks.
+        health: Option<Health>,
     },
     /// Attributes of a resource that is there have changed.
     Attributes {

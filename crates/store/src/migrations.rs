@@ -59,6 +59,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1171_hooks"
     "1190_audit_named_projects"
     "1211_audit_deployments"
+    "1230_resource_health"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -86,6 +87,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1171_hooks"
     "1190_audit_named_projects"
     "1211_audit_deployments"
+    "1230_resource_health"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use sqlx::Row as _;
 
 use crate::{
-    ResourceChange, Result, Store, Tenant, Transaction,
+    Health, ResourceChange, Result, Store, Tenant, Transaction,
     column::{from_json, from_json_column, from_text, to_json, to_text, to_u32},
     creation::{self, CreationChange, Requests},
     database::{Connection, Row, read_all},
@@ -41,6 +41,19 @@ pub struct ResourceRow {
     pub tried: Map<String, Value>,
     /// Time when the attributes were read from the cloud, RFC 3339. `None` if it is unknown.
     pub read_at: Option<String>,
+    /// The last answers of its health checks. `None` if they never answered.
+    pub health: Option<LastHealth>,
+}
+
+/// The last answers of a component's health checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastHealth {
+    /// Time of the first of the healthy answers without another one in between, RFC 3339. `None` if it was not healthy.
+    pub since: Option<String>,
+    /// Time of the last answers, RFC 3339.
+    pub time: String,
+    /// Newest run of the deployment at that time.
+    pub run: Option<String>,
 }
 
 impl ResourceRow {
@@ -82,7 +95,7 @@ impl Store {
     ) -> Result<Vec<ResourceRow>> {
         let rows = sqlx::query(
             "SELECT r.name, r.spec, r.physical_id, r.reference, r.attributes, r.state, r.incarnation, r.made_from, r.made_with, r.tried, \
-             r.read_at, r.suspended FROM resources r JOIN deployments d ON d.id = r.deployment \
+             r.read_at, r.suspended, r.healthy_since, r.health_at, r.health_run FROM resources r JOIN deployments d ON d.id = r.deployment \
              WHERE r.deployment = $1 AND d.cloud = $2 AND d.project_id = $3 ORDER BY r.name",
         )
         .bind(deployment)
@@ -144,7 +157,7 @@ pub(crate) async fn change(
     deployment: &str,
     name: &str,
     change: &ResourceChange,
-    time: &str,
+    (run, time): (&str, &str),
 ) -> sqlx::Result<()> {
     let query = match change {
         ResourceChange::Begin {
@@ -190,6 +203,7 @@ pub(crate) async fn change(
             physical_id,
             made_from,
             made_with,
+            health: _,
         } => sqlx::query(
             "UPDATE resources SET state = 'ready', reference = $3, attributes = $4, physical_id = $5, made_from = $6, made_with = $7, \
              read_at = $8, tried = NULL, suspended = 0 WHERE deployment = $1 AND name = $2",
@@ -237,12 +251,13 @@ pub(crate) async fn change(
         .bind(name)
         .bind(i64::from(*state == ResourceState::Suspended)),
         // A server whose deletion fails stays suspended.
-        ResourceChange::To { state, .. } => {
-            sqlx::query("UPDATE resources SET state = $3 WHERE deployment = $1 AND name = $2")
-                .bind(deployment)
-                .bind(name)
-                .bind(to_text(state))
-        }
+        ResourceChange::To { state, .. } => sqlx::query(
+            "UPDATE resources SET state = $3, healthy_since = CASE WHEN $3 = 'failed' THEN NULL ELSE healthy_since END \
+             WHERE deployment = $1 AND name = $2",
+        )
+        .bind(deployment)
+        .bind(name)
+        .bind(to_text(state)),
         ResourceChange::Forgotten => sqlx::query(
             "UPDATE resources SET state = 'creating', physical_id = NULL, reference = NULL, attributes = NULL \
              WHERE deployment = $1 AND name = $2",
@@ -258,14 +273,52 @@ pub(crate) async fn change(
         {
             Err(sqlx::Error::RowNotFound)
         }
+        ResourceChange::Ready {
+            health: Some(health),
+            ..
+        } => {
+            set_health(connection, deployment, name, *health, (Some(run), time)).await?;
+            creation::moved(connection, deployment, name, CreationChange::Answered).await
+        }
         ResourceChange::Known { .. } | ResourceChange::Ready { .. } => {
             creation::moved(connection, deployment, name, CreationChange::Answered).await
         }
+        // Software on a suspended server is not healthy meanwhile.
+        ResourceChange::To {
+            state: ResourceState::Suspended,
+            ..
+        } => sqlx::query("UPDATE resources SET healthy_since = NULL WHERE deployment = $1")
+            .bind(deployment)
+            .execute(&mut *connection)
+            .await
+            .map(drop),
         ResourceChange::Forgotten => {
             creation::moved(connection, deployment, name, CreationChange::RequestedAgain).await
         }
         _ => Ok(()),
     }
+}
+
+/// Stores the answers of a component's health checks. `run` is the deployment's newest run at that time.
+pub(crate) async fn set_health(
+    connection: &mut Connection,
+    deployment: &str,
+    name: &str,
+    health: Health,
+    (run, time): (Option<&str>, &str),
+) -> sqlx::Result<()> {
+    let query = match health {
+        Health::Healthy => sqlx::query(
+            "UPDATE resources SET healthy_since = COALESCE(healthy_since, $3), health_at = $3, health_run = $4 \
+             WHERE deployment = $1 AND name = $2",
+        ),
+        Health::Unhealthy => sqlx::query(
+            "UPDATE resources SET healthy_since = NULL, health_at = $3, health_run = $4 \
+             WHERE deployment = $1 AND name = $2",
+        ),
+    };
+    let query = query.bind(deployment).bind(name).bind(time).bind(run);
+    query.execute(connection).await.map(drop)
 }
 
 /// An existing resource under the name keeps its id: it is read, or deleted, before another one is created.
@@ -279,7 +332,8 @@ async fn begin(
     sqlx::query(
         "INSERT INTO resources (deployment, name, type, spec, external_id, state, incarnation) VALUES ($1, $2, $3, $4, $5, $6, $7) \
          ON CONFLICT (deployment, name) DO UPDATE SET type = excluded.type, spec = excluded.spec, external_id = excluded.external_id, \
-         state = excluded.state, incarnation = excluded.incarnation, suspended = 0",
+         state = excluded.state, incarnation = excluded.incarnation, suspended = 0, \
+         healthy_since = CASE WHEN excluded.state = 'creating' THEN NULL ELSE resources.healthy_since END",
     )
     .bind(deployment)
     .bind(name)
@@ -323,6 +377,12 @@ fn state(row: &Row) -> sqlx::Result<ResourceState> {
     })
 }
 
+fn last_health(row: &Row) -> sqlx::Result<Option<LastHealth>> {
+    let time: Option<String> = row.try_get("health_at")?;
+    let (since, run) = (row.try_get("healthy_since")?, row.try_get("health_run")?);
+    Ok(time.map(|time| LastHealth { since, time, run }))
+}
+
 fn resource(row: &Row) -> sqlx::Result<ResourceRow> {
     Ok(ResourceRow {
         name: row.try_get("name")?,
@@ -336,5 +396,103 @@ fn resource(row: &Row) -> sqlx::Result<ResourceRow> {
         made_with: from_json_column(row.try_get("made_with")?)?,
         tried: from_json_column(row.try_get("tried")?)?.unwrap_or_default(),
         read_at: row.try_get("read_at")?,
+        health: last_health(row)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Entry, LogQuota, Outcome, Write,
+        testing::{Database, deployment_insert, run_insert, tenant},
+    };
+
+    fn write(change: ResourceChange) -> Write {
+        Write {
+            tenant: tenant(),
+            run: "r".into(),
+            fence: 0,
+            entries: vec![Entry::Resource {
+                name: "nginx".into(),
+                change,
+            }],
+        }
+    }
+
+    fn begun(state: ResourceState) -> ResourceChange {
+        let spec = r#"{"type": "Stackloom::Catalog::nginx", "origin": {"from": "drawn"}}"#;
+        ResourceChange::Begin {
+            spec: serde_json::from_str(spec).unwrap(),
+            state,
+            incarnation: 0,
+        }
+    }
+
+    fn healthy() -> ResourceChange {
+        ResourceChange::Ready {
+            reference: Value::Null,
+            attributes: Map::new(),
+            physical_id: None,
+            made_from: BTreeMap::new(),
+            made_with: BTreeMap::new(),
+            health: Some(Health::Healthy),
+        }
+    }
+
+    fn check(time: &str) -> api::Check {
+        api::Check {
+            id: "c".into(),
+            time: time.into(),
+            author: "demo".into(),
+            run: Some("r".into()),
+            checked: 1,
+            findings: Vec::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn health_begins_with_the_first_healthy_answer_and_ends_with_an_unhealthy_one() {
+        for database in Database::each().await {
+            let store = &database.store;
+            deployment_insert(store, &tenant(), "d").await;
+            let workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
+            run_insert(store, &tenant(), "d", "r", &workflow).await;
+            let mut appender = store.appender(LogQuota::NONE);
+            let health = async || {
+                let rows = store.resource_list(&tenant(), "d").await.unwrap();
+                rows[0].health.clone()
+            };
+            let checked = async |time: &str, health: Health| {
+                let seen = BTreeMap::from([("nginx".to_owned(), health)]);
+                let stored = store.deployment_set_check(&tenant(), "d", &check(time), &seen);
+                assert_eq!(stored.await.unwrap(), Outcome::Done);
+            };
+            let begin = write(begun(ResourceState::Creating));
+            appender.append(&[&begin]).await.unwrap();
+            assert_eq!(health().await, None);
+            // The wait of the run is the first answer. Later runs and checks go on from there.
+            appender.append(&[&write(healthy())]).await.unwrap();
+            let first = health().await.unwrap();
+            assert_eq!(first.since.as_ref(), Some(&first.time));
+            assert_eq!(first.run.as_deref(), Some("r"));
+            let update = write(begun(ResourceState::Updating));
+            appender
+                .append(&[&update, &write(healthy())])
+                .await
+                .unwrap();
+            checked("2999-01-01T00:00:00Z", Health::Healthy).await;
+            let later = health().await.unwrap();
+            assert_eq!(later.since, first.since);
+            assert_eq!(later.time, "2999-01-01T00:00:00Z");
+            checked("2999-01-02T00:00:00Z", Health::Unhealthy).await;
+            assert_eq!(health().await.unwrap().since, None);
+            checked("2999-01-03T00:00:00Z", Health::Healthy).await;
+            let since = health().await.unwrap().since;
+            assert_eq!(since.as_deref(), Some("2999-01-03T00:00:00Z"));
+            // A new one begins anew.
+            appender.append(&[&begin]).await.unwrap();
+            assert_eq!(health().await.unwrap().since, None);
+        }
+    }
 }

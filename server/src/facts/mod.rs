@@ -35,16 +35,19 @@ const QUOTA_LIFETIME: Duration = Duration::from_secs(3);
 #[derive(Clone)]
 pub struct Facts {
     engine: Engine,
+    /// Whether the server has a URL for signals.
+    takes_signals: bool,
     lists: Cache<CloudFacts>,
     lookups: Cache<Option<Vec<Named>>>,
     quotas: Cache<BTreeMap<String, Quota>>,
 }
 
 impl Facts {
-    /// An empty cache.
-    pub fn new(engine: Engine) -> Facts {
+    /// An empty cache, of a server that has a URL for signals or has none.
+    pub fn new(engine: Engine, takes_signals: bool) -> Facts {
         Facts {
             engine,
+            takes_signals,
             lists: Cache::new(LIST_LIFETIME),
             lookups: Cache::new(LIST_LIFETIME),
             quotas: Cache::new(QUOTA_LIFETIME),
@@ -54,7 +57,15 @@ impl Facts {
     /// Images, flavors, networks, key pairs, zones, services.
     pub async fn of(&self, actor: &Actor) -> Arc<CloudFacts> {
         // Boxed: many concurrent calls are too large for the future of every caller.
-        let fetch = || Box::pin(fetch_lists(&actor.session));
+        let (session, takes_signals) = (&actor.session, Some(self.takes_signals));
+        let fetch = || {
+            Box::pin(async move {
+                CloudFacts {
+                    takes_signals,
+                    ..fetch_lists(session).await
+                }
+            })
+        };
         let outdated = self.engine.last_run_ended(&actor.tenant);
         self.lists.get(key(actor, ""), outdated, fetch).await
     }
@@ -194,6 +205,7 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
         }),
         things: BTreeMap::new(),
         services: services(session),
+        takes_signals: None,
         region: session.cloud().region.clone(),
         quotas: BTreeMap::new(),
         volume_types: readable("volume types", types).flatten().map(|types| {

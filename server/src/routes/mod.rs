@@ -153,8 +153,13 @@ pub fn public() -> Router<Services> {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
-        .route("/signal/{name}", post(signal::receive).put(signal::receive))
         .route("/errors/{code}", get(errors::page))
+        .merge(signals())
+}
+
+/// The route of signals, which can have an address of its own.
+pub fn signals() -> Router<Services> {
+    Router::new().route("/signal/{name}", post(signal::receive).put(signal::receive))
 }
 
 async fn method_not_allowed(request: Request) -> Error {

@@ -198,6 +198,69 @@ async fn wrong_signatures_are_limited_and_do_not_delay_right_ones() {
     assert_eq!(login.get("/api/v1/me").await.status(), StatusCode::OK);
 }
 
+#[tokio::test]
+async fn an_address_for_signals_takes_nothing_else() {
+    let handle = Handle::deployed().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    handle.stack.signals_on(listener);
+    let http = reqwest::Client::new();
+    let signal = http.post(format!("{base}{}", handle.path));
+    let signal = signal.header("X-Auth-Token", &handle.token).body("{}");
+    assert_eq!(signal.send().await.unwrap().status(), StatusCode::OK);
+    for path in [
+        "/",
+        "/login",
+        "/api/v1/login",
+        "/api/v1/me",
+        "/metrics",
+        "/readyz",
+    ] {
+        for method in [Method::GET, Method::POST] {
+            let answer = http.request(method, format!("{base}{path}"));
+            let answer = answer.send().await.unwrap();
+            assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_a_url_for_signals_refuses_a_wait_and_warns_of_a_policy() {
+    let lab = Lab::memory().await.unwrap();
+    let stack = Stack::with_cloud(&lab.auth_url()).await;
+    let demo = stack.login("demo").await;
+    let facts = json(demo.get("/api/v1/cloud").await, 200).await;
+    assert_eq!(facts["takes_signals"], false);
+    let request = json!({"name": "shop", "template": HANDLE});
+    let message = "nothing could signal `handle` and `other`, because this server has no URL that the cloud's servers reach; ask its \
+                   operator to set STACKLOOM_SIGNAL_URL, or set `signal_transport: NO_SIGNAL` to wait for no signal";
+    for path in ["/api/v1/validate", "/api/v1/plan"] {
+        let answer = json(demo.post(path, &request).await, 200).await;
+        assert_eq!(answer["diagnostics"][0]["message"], message, "{answer}");
+    }
+    let refused = json(demo.post("/api/v1/deployments", &request).await, 422).await;
+    assert_eq!(refused["diagnostics"][0]["code"], "signal-url-missing");
+
+    let template = "heat_template_version: 2021-04-16
+resources:
+  farm:
+    type: OS::Heat::AutoScalingGroup
+    properties: {min_size: 1, max_size: 2, resource: {type: OS::Neutron::Net}}
+  up:
+    type: OS::Heat::ScalingPolicy
+    properties: {auto_scaling_group_id: {get_resource: farm}, adjustment_type: change_in_capacity, scaling_adjustment: 1}
+outputs:
+  url: {value: {get_attr: [up, alarm_url]}}
+";
+    let request = json!({"name": "farm", "template": template});
+    let plan = json(demo.post("/api/v1/plan", &request).await, 200).await;
+    let found = &plan["diagnostics"][0];
+    assert_eq!(found["code"], "signal-url-missing");
+    assert_eq!(found["severity"], "warning");
+    let started = json(demo.post("/api/v1/deployments", &request).await, 202).await;
+    assert_eq!(ended(&demo, &started).await, "succeeded");
+}
+
 /// Two servers of which one signals from a shell script and one from cloud-config, and a network that waits for both.
 const BOOTS: &str = "heat_template_version: 2021-04-16
 resources:

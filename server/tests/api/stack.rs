@@ -93,6 +93,11 @@ impl Stack {
         tokio::spawn(self.server.serve(listener));
     }
 
+    /// Serves signals, and nothing else, on another address.
+    pub fn signals_on(&self, listener: TcpListener) {
+        tokio::spawn(self.server.serve_signals(listener));
+    }
+
     /// Path of the data folder.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")

@@ -357,6 +357,11 @@ fn probe(probe: &Probe) -> AnyView {
             view! { "GET "<code>{path.clone()}</code>" at the port in "<code>{port.clone()}</code>" answers "{status}{text} }
                 .into_any()
         }
+        Probe::Dns { port, name, record } => {
+            let record = record.to_string();
+            view! { "The DNS server at the port in "<code>{port.clone()}</code>" has a record "{record}" of "<code>{name.clone()}</code> }
+                .into_any()
+        }
         Probe::Command { command } => {
             view! { <code>{command.clone()}</code>" ends with 0" }.into_any()
         }

@@ -21,7 +21,7 @@ mod strays;
 mod suspension;
 pub mod undeploy;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use api::{
     DeployedResource, Deployment, DeploymentState, FindingKind, LiveResource, LiveServer,
@@ -33,6 +33,7 @@ use leptos_router::hooks::{use_navigate, use_params_map};
 
 use self::design::{DesignVersionLink, KnownDesign, known_design};
 use crate::{
+    browser,
     client::{self, Force},
     designer::board::Board,
     frame::{Crumb, use_frame},
@@ -58,7 +59,7 @@ pub fn DeploymentPage() -> impl IntoView {
         let id = id.get();
         async move { client::runs(&id).await }
     });
-    refresh_while_busy(deployment, runs);
+    refresh(deployment, runs);
     let name = move || deployment.with(|it| it.map(|it| it.name.clone()));
     use_frame().crumbs(move || {
         vec![
@@ -92,23 +93,32 @@ pub fn DeploymentPage() -> impl IntoView {
     }
 }
 
-/// Reloads every few seconds while a run is active, because the run changes the displayed values.
-fn refresh_while_busy(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
+/// Interval of reloads while a run is active, which changes the displayed values.
+const BUSY_REFRESH: Duration = Duration::from_secs(4);
+/// Interval of reloads at other times, for what others and the server itself do: checks, runs, permissions.
+const IDLE_REFRESH: Duration = Duration::from_secs(30);
+
+/// Reloads while the page's tab can be seen.
+fn refresh(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
     let busy = Memo::new(move |_| {
         deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
     });
     Effect::new(move |_| {
-        if !busy.get() {
-            return;
-        }
-        let tick = set_interval_with_handle(
-            move || {
+        let interval = if busy.get() {
+            BUSY_REFRESH
+        } else {
+            IDLE_REFRESH
+        };
+        let reload = move || {
+            if browser::is_visible() {
                 deployment.reload();
                 runs.reload();
-            },
-            std::time::Duration::from_secs(4),
-        );
+            }
+        };
+        let tick = set_interval_with_handle(reload, interval);
+        let shown = window_event_listener(leptos::ev::visibilitychange, move |_| reload());
         on_cleanup(move || {
+            shown.remove();
             if let Ok(tick) = tick {
                 tick.clear();
             }

@@ -1,6 +1,6 @@
 //! The services of a deployment: what its software offers, where, and whether it is healthy.
 
-use api::{Deployment, DeploymentState, Service, ServicePort};
+use api::{Deployment, DeploymentState, Service, ServicePort, ServiceState};
 use leptos::prelude::*;
 
 use crate::{
@@ -54,6 +54,7 @@ fn row(service: Service) -> AnyView {
         state,
         text,
         since,
+        checked,
     } = service;
     let name = component.clone();
     let addresses = [public_address, address].into_iter().flatten();
@@ -65,12 +66,20 @@ fn row(service: Service) -> AnyView {
             }
         })
         .collect_view();
-    let since = since.map(|time| view! { <span class="meta"><Ago time /></span> });
+    let word = match state {
+        ServiceState::Healthy => "first answer ",
+        _ => "",
+    };
+    let since = since.map(|time| view! { <span class="meta">{word}<Ago time /></span> });
+    let is_asked = matches!(state, ServiceState::Healthy | ServiceState::Unchecked);
+    let checked = checked.filter(|_| is_asked);
+    let checked =
+        checked.map(|time| view! { <span class="meta">"last answer "<Ago time /></span> });
     let text = (!text.is_empty()).then(|| view! { <p class="quiet">{prose(&text)}</p> });
     view! {
         <tr data-service=component>
             <td>{name}<p class="quiet">{title}</p></td>
-            <td><div class="service-state"><StateBadge state />{since}</div>{text}</td>
+            <td><div class="service-state"><StateBadge state />{since}{checked}</div>{text}</td>
             <td>{addresses}</td>
             <td>{ports.iter().map(port).collect_view()}</td>
             <td>{server}</td>

@@ -22,7 +22,7 @@ use planner::{
     workflow::{ResourceSpec, copy_of},
 };
 use serde_json::Value;
-use store::{DeploymentRow, Outcome, ResourceRow, now_text};
+use store::{DeploymentRow, Health, Outcome, ResourceRow, now_text};
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use uuid::Uuid;
 
@@ -80,6 +80,20 @@ impl Drop for CheckPermit<'_> {
     }
 }
 
+/// What the health checks of components said, without those that could not be asked.
+fn seen(components: Vec<String>, ill: &[Finding]) -> BTreeMap<String, Health> {
+    let seen = components.into_iter().filter_map(|name| {
+        let finding = ill.iter().find(|finding| finding.resource == name);
+        let health = match finding.map(|finding| finding.kind) {
+            None => Health::Healthy,
+            Some(FindingKind::Unknown) => return None,
+            Some(_) => Health::Unhealthy,
+        };
+        Some((name, health))
+    });
+    seen.collect()
+}
+
 impl Engine {
     pub(super) async fn check_deployment(&self, actor: &Actor, id: &str) -> Result<Check> {
         self.core.check_running()?;
@@ -101,6 +115,8 @@ impl Engine {
             .await?;
         let health = self.inspect_health(actor, &row, resources, &findings);
         let (components, ill) = health.await?;
+        let asked = u32::try_from(components.len()).unwrap_or(u32::MAX);
+        let health = seen(components, &ill);
         findings.extend(ill);
         findings.sort_by(|one, other| one.resource.cmp(&other.resource));
         let check = Check {
@@ -108,10 +124,11 @@ impl Engine {
             time: now_text(),
             author: actor.user.clone(),
             run: row.shown.last_run,
-            checked: checked.saturating_add(components),
+            checked: checked.saturating_add(asked),
             findings,
         };
-        let stored = self.core.store.deployment_set_check(tenant, id, &check);
+        let store = &self.core.store;
+        let stored = store.deployment_set_check(tenant, id, &check, &health);
         match stored.await? {
             Outcome::Done => Ok(check),
             Outcome::Conflict => Err(Error::NotFound {

@@ -69,7 +69,7 @@ struct Visit {
 type Answers = BTreeMap<String, (FindingKind, String)>;
 
 impl Engine {
-    /// Tries the health checks of the components whose server is in order. Returns their number, and a finding for each
+    /// Tries the health checks of the components whose server is in order. Returns their names, and a finding for each
     /// one that is not healthy or could not be asked.
     pub(super) async fn inspect_health(
         &self,
@@ -77,13 +77,13 @@ impl Engine {
         row: &DeploymentRow,
         resources: Vec<ResourceRow>,
         cloud: &[Finding],
-    ) -> Result<(u32, Vec<Finding>)> {
+    ) -> Result<(Vec<String>, Vec<Finding>)> {
         let id = &row.shown.id;
         let known = ResourceTable::of(attributes::open(&self.core.keys, id, resources));
         let catalog = self.catalog_for(&actor.tenant, Some(id)).await?;
         let components = components(&known, &catalog, cloud);
         if components.is_empty() {
-            return Ok((0, Vec::new()));
+            return Ok((Vec::new(), Vec::new()));
         }
         let answers = match self.visit(actor, row, &known, &components).await {
             Ok(visit) => {
@@ -99,8 +99,8 @@ impl Engine {
             }
             Err(error) => return Err(error),
         };
-        let count = u32::try_from(components.len()).unwrap_or(u32::MAX);
-        Ok((count, findings(&components, answers)))
+        let names = components.iter().map(|one| one.name.clone()).collect();
+        Ok((names, findings(&components, answers)))
     }
 
     async fn visit(

@@ -3,16 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use api::{Finding, FindingKind, ResourceState, Service, ServicePort, ServiceState};
-use hot::expr::Scope;
+use api::{Finding, FindingKind, ResourceState, Service, ServiceState};
 use planner::workflow::copy_of;
-use serde_json::Value;
-use store::{DeploymentRow, ResourceRow};
-use types::catalog::CatalogItem;
+use store::{DeploymentRow, LastHealth, ResourceRow};
 
 use crate::{
     catalog::Catalog,
-    resources::{Addresses, ResourceEntry, ResourceTable, address},
+    resources::{Addresses, ResourceTable, address},
     run::parameters,
 };
 
@@ -24,6 +21,8 @@ pub(super) fn services(
 ) -> Vec<Service> {
     let read_at = |resource: &ResourceRow| Some((resource.name.clone(), resource.read_at.clone()?));
     let times: BTreeMap<String, String> = resources.iter().filter_map(read_at).collect();
+    let health = |resource: &ResourceRow| Some((resource.name.clone(), resource.health.clone()?));
+    let health: BTreeMap<String, LastHealth> = resources.iter().filter_map(health).collect();
     let known = ResourceTable::of(resources);
     let values = parameters(row, &BTreeMap::new());
     let scope = known.scope(&values);
@@ -37,10 +36,11 @@ pub(super) fn services(
             return None;
         }
         let server = thing.spec.host()?.to_owned();
+        let health = health.get(&name);
         let in_order = if item.health.is_empty() {
             ServiceState::Installed
         } else {
-            ServiceState::Healthy
+            of_health(health, row.shown.last_run.as_deref())
         };
         let (state, text) = match thing.state {
             ResourceState::Creating | ResourceState::Updating => (ServiceState::Starting, None),
@@ -59,11 +59,16 @@ pub(super) fn services(
                 }
             }
         };
-        let is_in_order = matches!(state, ServiceState::Healthy | ServiceState::Installed);
+        let since = match state {
+            ServiceState::Healthy => health.and_then(|health| health.since.clone()),
+            ServiceState::Installed => times.get(&name).cloned(),
+            _ => None,
+        };
         let addresses = Addresses::of(&known, &scope, &server);
         Some(Service {
-            since: times.get(&name).filter(|_| is_in_order).cloned(),
-            ports: ports(&thing, item, &scope),
+            since,
+            checked: health.map(|health| health.time.clone()),
+            ports: address::ports(&thing, item, &scope),
             component: name,
             title: item.title.clone(),
             server,
@@ -74,6 +79,16 @@ pub(super) fn services(
         })
     });
     components.collect()
+}
+
+/// The state of a component by the last answers of its health checks. They count until another run begins.
+fn of_health(health: Option<&LastHealth>, last_run: Option<&str>) -> ServiceState {
+    let healthy = health.filter(|health| health.since.is_some());
+    if healthy.is_some_and(|health| health.run.as_deref() == last_run) {
+        ServiceState::Healthy
+    } else {
+        ServiceState::Unchecked
+    }
 }
 
 /// What the last check has found at a component or its server, with its reason for users.
@@ -96,35 +111,6 @@ fn trouble(name: &str, server: &str, findings: &[Finding]) -> Option<(ServiceSta
     Some((state, format!("its server `{server}` {why}")))
 }
 
-fn ports(thing: &ResourceEntry, item: &CatalogItem, scope: &dyn Scope) -> Vec<ServicePort> {
-    let given = thing.spec.properties.iter();
-    let given = given
-        .filter_map(|(name, value)| Some((name.clone(), value.resolve(scope).ok()?)))
-        .collect();
-    let inputs = address::inputs(item, &given);
-    let number = |input: &str| {
-        let number = match inputs.get(input)? {
-            Value::String(text) => text.parse().ok(),
-            other => other.as_u64(),
-        };
-        u16::try_from(number?).ok()
-    };
-    let capabilities = |port: u16| {
-        let provided = item.provides.iter();
-        let provided = provided.filter(|one| number(&one.port) == Some(port));
-        provided.map(|one| one.name.clone()).collect()
-    };
-    let listens = item.listens.iter().filter_map(|listen| {
-        let port = number(&listen.port)?;
-        Some(ServicePort {
-            port,
-            protocol: listen.protocol.clone(),
-            provides: capabilities(port),
-        })
-    });
-    listens.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,6 +122,24 @@ mod tests {
             kind,
             text: text.into(),
             differences: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_healthy_answer_counts_until_another_run_begins() {
+        let answer = |since: Option<&str>| LastHealth {
+            since: since.map(str::to_owned),
+            time: "2026-01-02T00:00:00Z".into(),
+            run: Some("r1".into()),
+        };
+        let healthy = answer(Some("2026-01-01T00:00:00Z"));
+        assert_eq!(of_health(Some(&healthy), Some("r1")), ServiceState::Healthy);
+        for (health, last_run) in [
+            (Some(&healthy), Some("r2")),
+            (Some(&answer(None)), Some("r1")),
+            (None, Some("r1")),
+        ] {
+            assert_eq!(of_health(health, last_run), ServiceState::Unchecked);
         }
     }
 

@@ -127,6 +127,7 @@ async fn moves_change_rows_and_become_events() {
                 physical_id: Some("n1".into()),
                 made_from: BTreeMap::new(),
                 made_with: BTreeMap::new(),
+                health: None,
             }),
             step(StepState::Succeeded, 1),
         ])

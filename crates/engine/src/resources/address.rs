@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeMap, net::IpAddr};
 
+use api::ServicePort;
 use hot::expr::{Expr, Scope};
 use serde_json::{Map, Value, json};
 use types::catalog::{CatalogItem, STATS};
@@ -23,14 +24,22 @@ pub struct Addresses {
 impl Addresses {
     /// The addresses of an existing server.
     pub fn of(known: &ResourceTable, scope: &dyn Scope, server: &str) -> Addresses {
-        let entries = known.all();
+        Addresses::among(&known.all(), scope, server)
+    }
+
+    /// The addresses of a server among these resources.
+    pub fn among(
+        entries: &BTreeMap<String, ResourceEntry>,
+        scope: &dyn Scope,
+        server: &str,
+    ) -> Addresses {
         let Some(entry) = entries.get(server) else {
             return Addresses::default();
         };
         let ports = ports_of(entry, scope);
         Addresses {
-            private: private(entry, &entries, &ports),
-            public: public(&entries, scope, server, &ports),
+            private: private(entry, entries, &ports),
+            public: public(entries, scope, server, &ports),
         }
     }
 
@@ -206,6 +215,36 @@ pub fn endpoint(
     Value::Object(inputs)
 }
 
+/// The ports on which a component listens, with the capabilities at each.
+pub fn ports(thing: &ResourceEntry, item: &CatalogItem, scope: &dyn Scope) -> Vec<ServicePort> {
+    let given = thing.spec.properties.iter();
+    let given = given
+        .filter_map(|(name, value)| Some((name.clone(), value.resolve(scope).ok()?)))
+        .collect();
+    let values = inputs(item, &given);
+    let number = |input: &str| {
+        let number = match values.get(input)? {
+            Value::String(text) => text.parse().ok(),
+            other => other.as_u64(),
+        };
+        u16::try_from(number?).ok()
+    };
+    let capabilities = |port: u16| {
+        let provided = item.provides.iter();
+        let provided = provided.filter(|one| number(&one.port) == Some(port));
+        provided.map(|one| one.name.clone()).collect()
+    };
+    let listens = item.listens.iter().filter_map(|listen| {
+        let port = number(&listen.port)?;
+        Some(ServicePort {
+            port,
+            protocol: listen.protocol.clone(),
+            provides: capabilities(port),
+        })
+    });
+    listens.collect()
+}
+
 /// An item's outputs, with addresses, inputs and the role's results filled in.
 pub fn outputs(
     item: &CatalogItem,
@@ -251,7 +290,7 @@ pub fn takes_result(item: &CatalogItem, name: &str) -> bool {
 }
 
 /// The text with its `{words}` replaced, once: inserted text is not scanned again. Unknown words stay.
-fn fill(text: &str, word: impl Fn(&str) -> Option<String>) -> String {
+pub fn fill(text: &str, word: impl Fn(&str) -> Option<String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('{') {
@@ -297,6 +336,7 @@ mod tests {
     fn row(name: &str, spec: planner::workflow::ResourceSpec, attributes: Value) -> ResourceRow {
         ResourceRow {
             read_at: None,
+            health: None,
             name: name.into(),
             spec,
             physical_id: Some(format!("id-{name}")),

@@ -20,6 +20,7 @@ mod log;
 mod origin;
 mod outcome;
 mod parameters;
+mod registry;
 mod removal;
 mod remove;
 mod requested;

@@ -6,18 +6,20 @@ use api::{LogLevel, LogStream, ResourceState};
 use async_trait::async_trait;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
-use store::ResourceChange;
+use store::{Health, ResourceChange};
 use types::catalog::CatalogItem;
 use zeroize::Zeroizing;
 
 use super::{
     access::HOST_KEY_CHANGED,
     ansible::{self, ParsedLine, PlayEvent, Tasks},
+    context::RunContext,
     detached::Detached,
     health::HealthWait,
     jobs::{Live, Positions},
     log::{LogSource, StepLog},
     outcome::Ended,
+    registry,
     step::{Attempt, QueueMove, StepResult},
 };
 use crate::{
@@ -108,17 +110,36 @@ impl Attempt {
         let route = self.route(&host)?;
         let role = item.described.name.clone();
         let private_key = self.private_key().await?;
-        let mut files = ansible::ssh_files(&route, &private_key);
-        files.extend(ansible::play((&role, tasks), name, &host, &variables));
         let reader = item.clone();
-        let role_files = tokio::task::spawn_blocking(move || reader.files())
+        let read = move || {
+            reader
+                .files()
+                .map(|files| (registry::is_used(&files), files))
+        };
+        let read = tokio::task::spawn_blocking(read)
             .await
             .map_err(|error| Ended::lasting(error.to_string()))?;
-        let role_files = role_files.map_err(|error| {
+        let (names_services, role_files) = read.map_err(|error| {
             Ended::lasting(format!(
                 "the files of item `{role}` cannot be read ({error}); upload the same version of it again"
             ))
         })?;
+        if names_services {
+            let RunContext {
+                known,
+                parameters,
+                catalog,
+                ..
+            } = &*self.run_context;
+            let item_of = |resource_type: &str| {
+                let item = catalog.of_type(resource_type);
+                item.map(|item| &item.described)
+            };
+            let services = registry::services(known, &known.scope(parameters), item_of);
+            variables.insert(registry::VARIABLE.to_owned(), services);
+        }
+        let mut files = ansible::ssh_files(&route, &private_key);
+        files.extend(ansible::play((&role, tasks), name, &host, &variables));
         files.extend(
             role_files
                 .into_iter()
@@ -178,6 +199,8 @@ impl Attempt {
                 physical_id: None,
                 made_from,
                 made_with: self.made_with(name),
+                // The step has waited for it.
+                health: (!item.health.is_empty()).then_some(Health::Healthy),
             },
         )
         .await?;

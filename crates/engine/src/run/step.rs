@@ -467,6 +467,7 @@ impl Attempt {
             physical_id: Some(id.to_owned()),
             made_from: made_from.clone(),
             made_with: self.made_with(name),
+            health: None,
         };
         self.run_context.known.change(name, |entry| {
             entry.reference = Some(ready.reference);

@@ -163,6 +163,7 @@ mod tests {
         assert_eq!(stored["plain"], 1);
         let row = |name: &str| ResourceRow {
             read_at: None,
+            health: None,
             name: name.into(),
             spec: crate::testing::resource("OS::Heat::RandomString", []),
             physical_id: None,

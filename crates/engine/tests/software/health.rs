@@ -100,7 +100,7 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
     assert_eq!(nginx.state, ServiceState::Healthy);
     assert_eq!((nginx.server.as_str(), nginx.ports[0].port), ("web", 80));
     assert!(nginx.address.is_some_and(|it| it.starts_with("10.36.1.")));
-    assert!(nginx.since.is_some());
+    assert!(nginx.since.is_some() && nginx.since < nginx.checked);
     assert!(service("proxy").await.public_address.is_some());
 
     let stop = CommandRequest {
@@ -142,6 +142,7 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
 
     let nginx = service("nginx").await;
     assert_eq!((nginx.state, nginx.since), (ServiceState::Unhealthy, None));
+    let ill = nginx.checked;
 
     let request = RepairRequest {
         check: found.id,
@@ -152,7 +153,14 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
         .repair(&bench.actor, &started.deployment, request, bench::facts());
     let (run, _) = story(&bench, &repair.await.unwrap().run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    // The wait of the run has asked it: it is healthy anew.
+    let nginx = service("nginx").await;
+    assert_eq!(nginx.state, ServiceState::Healthy);
+    assert!(nginx.since > ill && nginx.since == nginx.checked);
+    let begun = nginx.since;
     assert_eq!(check().await.findings, []);
-    assert_eq!(service("nginx").await.state, ServiceState::Healthy);
+    let nginx = service("nginx").await;
+    assert_eq!((nginx.state, &nginx.since), (ServiceState::Healthy, &begun));
+    assert!(nginx.checked > begun);
     all_goes(bench, &started.deployment).await;
 }

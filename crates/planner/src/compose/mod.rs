@@ -29,7 +29,7 @@ use crate::{
     deployed::Deployed,
     members::{drawn, is_parent},
     passes::Model,
-    services,
+    services, signals,
     validate::validate_with,
     workflow::{OutputSpec, ResourceSpec},
 };
@@ -447,7 +447,9 @@ pub fn validate(
     );
     let is_looked_into = template.resources.iter().any(|resource| {
         let written = &resource.resource_type;
-        is_parent(written) || services::missing_for(written, cloud).is_some()
+        is_parent(written)
+            || signals::concerns(written)
+            || services::missing_for(written, cloud).is_some()
     });
     if document.is_readable() && (is_looked_into || !merged.aliases.is_empty()) {
         let scope = Known::of(template, &known)
@@ -466,6 +468,9 @@ pub fn validate(
         let mut flat = flatten(&input, model, BTreeMap::new());
         let mut found = std::mem::take(&mut flat.diagnostics);
         found.extend(services::missing(&flat.model, cloud));
+        let outputs = template.outputs.iter().map(|output| &output.value);
+        let deployed = BTreeMap::new();
+        found.extend(signals::unreachable(&flat.model, outputs, &deployed, cloud));
         for mut one in found {
             flat.locate(&mut one);
             if !diagnostics.contains(&one) {

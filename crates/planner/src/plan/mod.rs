@@ -12,7 +12,7 @@ use crate::{
     cloud::CloudFacts,
     compose, graph,
     passes::{self, Model, PassContext},
-    services, software,
+    services, signals, software,
     workflow::{OutputSpec, ResourceSpec, Workflow},
 };
 use hot::{
@@ -164,6 +164,13 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     model.last_runs = last_runs.into_iter().map(|(_, server)| server).collect();
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
     found.extend(services::missing(&model, cloud));
+    let outputs = flat.outputs.values().map(|output| &output.value);
+    found.extend(signals::unreachable(
+        &model,
+        outputs,
+        &deployed.resources,
+        cloud,
+    ));
     let mut diff = diff::changes(&model, deployed, types);
     diff::explain(&mut diff.changes, &model, deployed, template);
     found.extend(locks::locked(&merged, &diff.changes));

@@ -312,7 +312,7 @@ async fn apply(
             return run::set_roll_back_reason(connection, &at.tenant, run, reason, *wanted).await;
         }
         Entry::Resource { name, change } => {
-            resource::change(connection, &at.deployment, name, change, time).await?;
+            resource::change(connection, &at.deployment, name, change, (run, time)).await?;
         }
     }
     Ok(Outcome::Done)

@@ -3,7 +3,8 @@
 #
 # Runs a highly available PostgreSQL database on loopback until standard input ends: with the program that started this script,
 # however that one ends. It has three members of etcd, three of Patroni, and HAProxy, which passes connections on to the primary.
-# With WEB, HAProxy also listens there for browsers, and passes their requests on to the SERVERs in turn.
+# With WEB, HAProxy also listens there for browsers, and passes their requests on to the SERVERs in turn. With the variable SIGNALS,
+# an address, it takes signals there, and nothing else.
 #
 # The ports are PORT (the database through HAProxy) and the 12 after it; with PORT 0, free ones are taken. The user `postgres` has
 # the password `postgres`. Each process has a folder in FOLDER with its log, its data, and its process id in `pid`. A process that
@@ -147,6 +148,15 @@ if [ $# -gt 0 ]; then
 # Any server answers any request. A websocket is a connection to one of them, and its page reconnects to another one.
 listen web
     bind $web
+    option forwardfor
+    option httpchk GET /readyz
+    http-check expect status 200$servers
+END
+    [ -z "${SIGNALS:-}" ] || $as_user tee -a proxy/haproxy.cfg >/dev/null <<END
+
+listen signals
+    bind $SIGNALS
+    http-request deny deny_status 404 unless { path_beg /signal/ }
     option forwardfor
     option httpchk GET /readyz
     http-check expect status 200$servers

@@ -1,5 +1,7 @@
 //! Health checks of components.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// A check that tells whether a component works. It runs on the component's server.
@@ -37,6 +39,15 @@ pub enum Probe {
         /// Text that the answer contains.
         contains: Option<String>,
     },
+    /// A DNS query over TCP is answered with a record.
+    Dns {
+        /// Input with the port number.
+        port: String,
+        /// Name, such as `www.example.org`, with inputs in braces.
+        name: String,
+        /// Type of the record.
+        record: RecordType,
+    },
     /// A command of the server's shell ends with exit status 0. The inputs that it names are variables of the shell.
     Command {
         /// Text of the command.
@@ -48,8 +59,72 @@ impl Probe {
     /// Input with the port number.
     pub fn port(&self) -> Option<&str> {
         match self {
-            Probe::Tcp { port } | Probe::Http { port, .. } => Some(port),
+            Probe::Tcp { port } | Probe::Http { port, .. } | Probe::Dns { port, .. } => Some(port),
             Probe::Command { .. } => None,
         }
+    }
+}
+
+/// The type of a DNS record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum RecordType {
+    /// IPv4 address.
+    A,
+    /// IPv6 address.
+    Aaaa,
+    /// Another name of the same.
+    Cname,
+    /// Mail server.
+    Mx,
+    /// Name server.
+    Ns,
+    /// Start of a zone.
+    Soa,
+    /// Server and port of a service.
+    Srv,
+    /// Text.
+    Txt,
+}
+
+impl RecordType {
+    /// All types, with their names and numbers. Source: IANA, "Domain Name System (DNS) Parameters".
+    const ALL: [(RecordType, &str, u16); 8] = [
+        (RecordType::A, "A", 1),
+        (RecordType::Aaaa, "AAAA", 28),
+        (RecordType::Cname, "CNAME", 5),
+        (RecordType::Mx, "MX", 15),
+        (RecordType::Ns, "NS", 2),
+        (RecordType::Soa, "SOA", 6),
+        (RecordType::Srv, "SRV", 33),
+        (RecordType::Txt, "TXT", 16),
+    ];
+
+    /// The names of all types.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        RecordType::ALL.into_iter().map(|(_, name, _)| name)
+    }
+
+    /// The type of a name, such as `SRV`.
+    pub fn named(name: &str) -> Option<RecordType> {
+        let mut all = RecordType::ALL.into_iter();
+        all.find(|one| one.1 == name).map(|(record, _, _)| record)
+    }
+
+    /// Number in DNS messages.
+    pub fn number(self) -> u16 {
+        let mut all = RecordType::ALL.into_iter();
+        all.find(|one| one.0 == self)
+            .map_or(0, |(_, _, number)| number)
+    }
+}
+
+impl fmt::Display for RecordType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = RecordType::ALL.into_iter();
+        let name = all
+            .find(|one| one.0 == *self)
+            .map_or("", |(_, name, _)| name);
+        f.write_str(name)
     }
 }

@@ -14,7 +14,7 @@ mod read;
 pub mod recipe;
 pub mod role;
 
-pub use health::{HealthCheck, Probe};
+pub use health::{HealthCheck, Probe, RecordType};
 
 /// Prefix of values set by the role's `set_stats`, in the text of an output.
 pub const STATS: &str = "stats.";

@@ -261,6 +261,7 @@ fn health_checks_have_defaults() {
     let checks = health(
         "  - {title: Accepts, tcp: listen_port}
   - {title: Answers, http: listen_port, status: 200, contains: ok, interval: 1, timeout: 3, deadline: 30}
+  - {title: Resolves, dns: listen_port, name: '_http._tcp.{listen_port}.internal', type: SRV}
   - {title: Works, command: 'check \"$listen_port\" ${password_file}'}
 ",
     );
@@ -277,7 +278,13 @@ fn health_checks_have_defaults() {
     };
     assert_eq!(checks[1].probe, page);
     assert_eq!(times(&checks[1]), (1, 3, 30));
-    assert!(matches!(checks[2].probe, Probe::Command { .. }));
+    let record = Probe::Dns {
+        port: port(),
+        name: "_http._tcp.{listen_port}.internal".into(),
+        record: RecordType::Srv,
+    };
+    assert_eq!(checks[2].probe, record);
+    assert!(matches!(checks[3].probe, Probe::Command { .. }));
 }
 
 #[test]
@@ -287,7 +294,32 @@ fn a_wrong_health_check_is_told_with_its_place() {
         (
             "{title: x}",
             "health.0",
-            "one of `tcp`, `http` and `command`",
+            "one of `tcp`, `http`, `dns` and `command`",
+        ),
+        (
+            "{title: x, dns: listen_port}",
+            "health.0",
+            "`name` is missing",
+        ),
+        (
+            "{title: x, dns: listen_port, name: a b}",
+            "health.0",
+            "no domain name",
+        ),
+        (
+            "{title: x, dns: listen_port, name: a, type: AAA}",
+            "health.0",
+            "did you mean `AAAA`",
+        ),
+        (
+            "{title: x, dns: listen_port, name: 'a.{listen_prt}'}",
+            "health.0",
+            "did you mean `listen_port`",
+        ),
+        (
+            "{title: x, tcp: listen_port, name: a}",
+            "health.0",
+            "only a `dns` check has `name`",
         ),
         (
             "{title: x, tcp: listen_port, http: listen_port}",

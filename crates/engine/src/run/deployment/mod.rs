@@ -329,6 +329,7 @@ impl Attempt {
                 physical_id: None,
                 made_from,
                 made_with: self.made_with(name),
+                health: None,
             },
         )
         .await

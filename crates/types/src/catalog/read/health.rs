@@ -1,21 +1,23 @@
 //! Parser of the manifest's `health`.
 
-use super::Reader;
-use crate::catalog::{CatalogItem, HealthCheck, Probe, names};
+use super::{Reader, manifest::words};
+use crate::catalog::{CatalogItem, HealthCheck, Probe, RecordType, names};
 use hot::{
-    text::did_you_mean,
+    text::{did_you_mean, listed},
     yaml::{Entry, Node},
 };
 use yaql::shown;
 
-const KEYS: [&str; 10] = [
-    "title", "tcp", "http", "command", "path", "status", "contains", "interval", "timeout",
-    "deadline",
+const KEYS: [&str; 13] = [
+    "title", "tcp", "http", "dns", "command", "path", "status", "contains", "name", "type",
+    "interval", "timeout", "deadline",
 ];
 /// Keys of the probes, of which a check has one.
-const PROBES: [&str; 3] = ["tcp", "http", "command"];
+const PROBES: [&str; 4] = ["tcp", "http", "dns", "command"];
 /// Keys that only an HTTP request has.
 const OF_HTTP: [&str; 3] = ["path", "status", "contains"];
+/// Keys that only a DNS query has.
+const OF_DNS: [&str; 2] = ["name", "type"];
 /// Maximum number of checks of an item.
 const CHECKS_MAX: usize = 8;
 /// Maximum time that a health check waits, in seconds: half of a step's time limit, of which the role needs a part.
@@ -55,21 +57,30 @@ impl Reader<'_> {
         let is_probe = |entry: &&Entry| PROBES.contains(&entry.key.as_str());
         let probes: Vec<&Entry> = entries.iter().filter(is_probe).collect();
         let [probe] = probes[..] else {
-            let message = "a health check has one of `tcp`, `http` and `command`".to_owned();
+            let message = "a health check has one of `tcp`, `http`, `dns` and `command`".to_owned();
             self.error(path, node.span.start, message);
             return None;
         };
         let kind = probe.key.as_str();
         for entry in entries {
-            if kind != "http" && OF_HTTP.contains(&entry.key.as_str()) {
-                let message = format!("only an `http` check has `{}`", entry.key);
-                self.error(path, entry.key_span.start, message);
+            let key = entry.key.as_str();
+            for (owner, keys) in [("http", &OF_HTTP[..]), ("dns", &OF_DNS[..])] {
+                if kind != owner && keys.contains(&key) {
+                    let article = if owner == "http" { "an" } else { "a" };
+                    let message = format!("only {article} `{owner}` check has `{key}`");
+                    self.error(path, entry.key_span.start, message);
+                }
             }
         }
         let value = self.bounded(node, kind, path)?;
         Some(match kind {
             "tcp" => Probe::Tcp { port: value },
             "command" => Probe::Command { command: value },
+            "dns" => Probe::Dns {
+                port: value,
+                name: self.domain_name(node, path),
+                record: self.record(node, path),
+            },
             _ => Probe::Http {
                 port: value,
                 path: self.http_path(node, path),
@@ -100,6 +111,41 @@ impl Reader<'_> {
             self.error(path, node.span.start, message);
         }
         text
+    }
+
+    /// A domain name, in which options stand in braces.
+    fn domain_name(&mut self, node: &Node, path: &str) -> String {
+        let name = self.required(node, "name", path);
+        let mut plain = name.clone();
+        for word in words(&name) {
+            plain = plain.replace(&format!("{{{word}}}"), "");
+        }
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.len() > TEXT_BYTES_MAX || !plain.chars().all(fits) {
+            let message = format!(
+                "`{}` is no domain name such as `www.example.org`, in which `{{option}}` stands for an option of the role",
+                shown(&name)
+            );
+            self.error(path, node.span.start, message);
+        }
+        name
+    }
+
+    fn record(&mut self, node: &Node, path: &str) -> RecordType {
+        let Some(name) = self.text(node, "type", path) else {
+            return RecordType::A;
+        };
+        RecordType::named(&name).unwrap_or_else(|| {
+            let near = did_you_mean(&name, RecordType::names());
+            let all: Vec<&str> = RecordType::names().collect();
+            let message = format!(
+                "`{}` is no type of record{near}; there are {}",
+                shown(&name),
+                listed(&all)
+            );
+            self.error(path, node.span.start, message);
+            RecordType::A
+        })
     }
 
     fn status(&mut self, node: &Node, path: &str) -> Option<u16> {
@@ -139,10 +185,23 @@ impl Reader<'_> {
                 );
                 self.error(&path, at, message);
             }
+            let secret = item.inputs.iter().filter(|input| input.secret);
+            if let Probe::Dns { name, .. } = &check.probe {
+                for word in words(name) {
+                    let problem = if secret.clone().any(|input| input.name == word) {
+                        ": it is secret, and everybody who can reach the server could ask for the name".to_owned()
+                    } else if inputs.contains(&word) {
+                        continue;
+                    } else {
+                        did_you_mean(word, inputs.iter().copied())
+                    };
+                    let message = format!("`{{{}}}` cannot stand in a name{problem}", shown(word));
+                    self.error(&path, at, message);
+                }
+            }
             let Probe::Command { command } = &check.probe else {
                 continue;
             };
-            let secret = item.inputs.iter().filter(|input| input.secret);
             for input in secret.filter(|input| names(command, &input.name)) {
                 let message = format!(
                     "the command of a health check cannot use the secret `{}`: every user of the server sees the commands that run",

@@ -279,7 +279,7 @@ pub(in crate::catalog) fn is_version(version: &str) -> bool {
 }
 
 /// The placeholders of a text, without braces.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split('{')
         .skip(1)
         .filter_map(|part| part.split_once('}').map(|(word, _)| word))

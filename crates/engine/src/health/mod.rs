@@ -3,6 +3,8 @@
 //! Ports are reached through the server's own sshd, at `localhost`: the bastion may not reach them, and a check needs no
 //! program on the server.
 
+mod dns;
+
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
@@ -130,7 +132,22 @@ pub async fn attempt(
             let answer = get(client, port, path, contains.is_some()).await?;
             judge(&answer, *status, contains.as_deref()).map_err(Unhealthy::Answer)
         }
+        Probe::Dns { port, name, record } => {
+            let port = number(inputs, port)?;
+            let name = address::fill(name, |word| Some(text(inputs.get(word)?)));
+            let query = dns::query(&name, *record).map_err(Unhealthy::Answer)?;
+            let answer = resolve(client, port, &query).await?;
+            dns::judge(&answer, &name, *record).map_err(Unhealthy::Answer)
+        }
         Probe::Command { command } => run(client, &with_variables(command, inputs)).await,
+    }
+}
+
+/// An input as text.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -170,6 +187,17 @@ async fn get(
     Ok(answer)
 }
 
+/// The answer to a DNS query over TCP, without its length.
+async fn resolve(client: &Client, port: u16, query: &[u8]) -> Result<Vec<u8>, Unhealthy> {
+    let mut stream = client.forward("localhost", port).await?;
+    let broken = |error: std::io::Error| Unhealthy::Answer(format!("no answer: {error}"));
+    stream.write_all(query).await.map_err(broken)?;
+    let length = stream.read_u16().await.map_err(broken)?;
+    let mut answer = vec![0; usize::from(length)];
+    stream.read_exact(&mut answer).await.map_err(broken)?;
+    Ok(answer)
+}
+
 fn judge(answer: &[u8], status: Option<u16>, contains: Option<&str>) -> Result<(), String> {
     let text = String::from_utf8_lossy(answer);
     let mut words = text.lines().next().unwrap_or_default().split(' ');
@@ -199,15 +227,12 @@ fn judge(answer: &[u8], status: Option<u16>, contains: Option<&str>) -> Result<(
 
 /// A command with the inputs that it names as variables.
 fn with_variables(command: &str, inputs: &Map<String, Value>) -> String {
-    let mut text = String::new();
+    let mut variables = String::new();
     for (name, value) in inputs.iter().filter(|(name, _)| names(command, name)) {
-        let value = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        text += &format!("{name}='{}'; ", value.replace('\'', r"'\''"));
+        let value = text(value).replace('\'', r"'\''");
+        variables += &format!("{name}='{value}'; ");
     }
-    text + command
+    variables + command
 }
 
 async fn run(client: &Client, command: &str) -> Result<(), Unhealthy> {
