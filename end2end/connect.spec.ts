@@ -76,6 +76,38 @@ test('a tag is drawn to a server, and a volume is dropped on it and dragged out 
   await expect.poll(stored).not.toContain('VolumeAttachment');
 });
 
+test('a card dropped on a server is connected, and a volume that was dragged out is dragged in again', async ({ page }) => {
+  await login(page);
+  const stored = await open(page);
+  const dropOn = async (name: string, target: string) => drag(page, await centre(node(page, name)), await centre(node(page, target)));
+  await dropOn('key', 'web');
+  await expect.poll(async () => compact(await stored())).toMatch(/key_name: ?\{? ?get_resource: key/);
+  await dropOn('data', 'web');
+  await expect(node(page, 'data')).toHaveAttribute('data-kind', 'chip');
+  const canvas = (await page.getByTestId('canvas').boundingBox())!;
+  await drag(page, await centre(node(page, 'data')), { x: canvas.x + canvas.width * 0.6, y: canvas.y + 40 });
+  await expect(node(page, 'data')).toHaveAttribute('data-kind', 'card');
+  // The server shows during the drag that it takes the volume.
+  const start = await centre(node(page, 'data'));
+  const end = await centre(node(page, 'web'));
+  await page.mouse.move(start.x, start.y);
+  await page.mouse.down();
+  await page.mouse.move((start.x + end.x) / 2, (start.y + end.y) / 2, { steps: 8 });
+  await page.mouse.move(end.x, end.y, { steps: 8 });
+  await expect(node(page, 'web')).toHaveAttribute('data-aim', 'accepted');
+  await expect(page.getByText(/^Connect data to web/)).toBeVisible();
+  await page.mouse.up();
+  await expect(node(page, 'data')).toHaveAttribute('data-kind', 'chip');
+  await expect.poll(stored).toContain('OS::Cinder::VolumeAttachment');
+});
+
+test('a network dropped on a server takes it in', async ({ page }) => {
+  await login(page);
+  const stored = await open(page);
+  await dragFromPalette(page, 'Network', { on: node(page, 'web'), x: 0.5, y: 0.3 });
+  await expect.poll(async () => compact(await stored())).toMatch(/web:.*networks:.*get_resource: network\b.*db:/);
+});
+
 test('the keyboard connects and adds', async ({ page }) => {
   await login(page);
   const stored = await open(page);
