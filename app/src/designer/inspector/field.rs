@@ -10,6 +10,7 @@ use super::{
     fault::{FaultWithFixes, belongs},
     linked::{LinkedControl, SourceMenu},
     pairs::PairsControl,
+    script::{AreaControl, FileControl, ReplaceControl},
     table::TableControl,
 };
 use crate::ui::prose;
@@ -113,11 +114,7 @@ pub fn FieldView(
                 prop:checked=move || text() == "true" on:change=move |event| set(event_target_checked(&event).to_string()) />
         }
         .into_any(),
-        Control::Area => view! {
-            <textarea class="input" id=id.clone() rows="4" spellcheck="false" placeholder=placeholder
-                aria-describedby=described aria-invalid=invalid prop:value=text on:input=input></textarea>
-        }
-        .into_any(),
+        Control::Area => view! { <AreaControl form id=id.clone() now described set=Callback::new(set) invalid=Signal::derive(move || invalid().is_some()) /> }.into_any(),
         Control::SecretArea => view! {
             <textarea class="input secret" id=id.clone() rows="4" spellcheck="false" autocomplete="off" placeholder=placeholder
                 aria-describedby=described aria-invalid=invalid prop:value=text on:input=input></textarea>
@@ -138,6 +135,8 @@ pub fn FieldView(
         Control::Table(_) => view! { <TableControl form id=id.clone() now described /> }.into_any(),
         Control::Pairs(_) => view! { <PairsControl form id=id.clone() now described /> }.into_any(),
         Control::Linked(_) => view! { <LinkedControl form id=id.clone() now described /> }.into_any(),
+        Control::File(_) => view! { <FileControl form id=id.clone() now described /> }.into_any(),
+        Control::Replace(_) => view! { <ReplaceControl form id=id.clone() now described /> }.into_any(),
     };
     view! {
         <div class="field" data-check=is_checkbox.then_some("true") data-bare=is_bare.then_some("true")>

@@ -14,6 +14,7 @@ mod marks;
 mod members;
 mod name;
 mod pairs;
+mod script;
 mod sections;
 mod table;
 

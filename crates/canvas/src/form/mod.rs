@@ -12,7 +12,7 @@ mod table;
 
 pub(crate) use link::described_below;
 pub use link::{
-    Link, PARAMETER_TYPES, Source, SourceChoice, described, parameter_for, sources, switch,
+    Link, PARAMETER_TYPES, Source, SourceChoice, described, parameter_for, sources, switch, text_at,
 };
 pub use sections::{EntryRemoval, add_entry, entry_fields, names, remove_entry};
 pub use table::{Column, NewRow, Row, Table, add_row, move_up, remove_row};
@@ -80,6 +80,10 @@ pub enum Control {
     Pairs(Vec<Field>),
     /// A value from a parameter or another resource.
     Linked(Link),
+    /// The content of the file with this name (`get_file`).
+    File(String),
+    /// A text with words that are replaced (`str_replace`): fields for the text and for the words.
+    Replace(Vec<Field>),
     /// Any other value, edited as JSON.
     Json,
 }
@@ -174,9 +178,12 @@ pub fn edit(field: &Field, text: &str) -> Option<Edit> {
             .clone(),
         Control::Lines => json!(text.lines().collect::<Vec<_>>()),
         Control::Json => serde_json::from_str(text).ok()?,
-        Control::Resources(_) | Control::Table(_) | Control::Pairs(_) | Control::Linked(_) => {
-            return None;
-        }
+        Control::Resources(_)
+        | Control::Table(_)
+        | Control::Pairs(_)
+        | Control::Linked(_)
+        | Control::File(_)
+        | Control::Replace(_) => return None,
     };
     Some(Edit::Set { path, value })
 }

@@ -415,3 +415,84 @@ fn flat(fields: impl Iterator<Item = Field>) -> Vec<Field> {
     }
     flat
 }
+
+#[test]
+fn a_script_from_a_file_shows_its_name() {
+    let text = "\
+heat_template_version: 2021-04-16
+resources:
+  web:
+    type: OS::Nova::Server
+    properties: {flavor: m1.tiny, user_data: {get_file: setup.sh}}
+";
+    let script = field(text, "web", "user_data");
+    assert_eq!(script.control, Control::File("setup.sh".to_owned()));
+    let document = Document::parse(text);
+    let choices = sources(document.template(), &Registry::openstack(), &script);
+    assert_eq!(choices[0].source, Source::Value);
+}
+
+const SCRIPT: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  web:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      user_data:
+        str_replace:
+          template: |
+            #!/bin/sh
+            echo WORD
+          params:
+            WORD: hello   # a greeting
+";
+
+#[test]
+fn a_script_with_replaced_words_is_a_text_and_a_list_of_words() {
+    let script = field(SCRIPT, "web", "user_data");
+    let Control::Replace(parts) = &script.control else {
+        panic!("{:?}", script.control)
+    };
+    let [template, params] = &parts[..] else {
+        panic!("{parts:?}")
+    };
+    assert_eq!(
+        (&template.control, &*template.text),
+        (&Control::Area, "#!/bin/sh\necho WORD\n")
+    );
+    let document = Document::parse(SCRIPT);
+    assert_eq!(
+        text_at(document.template(), &template.path).as_deref(),
+        Some(&*template.text)
+    );
+    let Control::Pairs(words) = &params.control else {
+        panic!("{:?}", params.control)
+    };
+    assert_eq!(words[0].text, "hello");
+    let types = Registry::openstack();
+    let proposal = switch(
+        document.template(),
+        &types,
+        &words[0],
+        &Source::NewParameter,
+    );
+    let changed = after(SCRIPT, &proposal.edits);
+    let changed = Document::parse(changed);
+    assert_eq!(
+        changed.value(&["parameters", "WORD", "default"]),
+        Some(json!("hello"))
+    );
+    let added = add_key(params, "NAME").expect("a new word");
+    let changed = after(SCRIPT, &[added]);
+    assert!(changed.contains("NAME"), "{changed}");
+    assert!(changed.contains("# a greeting"), "{changed}");
+    let text = edit(template, "#!/bin/sh\ntrue\n").expect("a new text");
+    assert!(after(SCRIPT, &[text]).contains("            true\n"));
+    let plain = switch(document.template(), &types, &script, &Source::Value);
+    let plain = Document::parse(after(SCRIPT, &plain.edits));
+    assert_eq!(
+        text_at(plain.template(), &script.path).as_deref(),
+        Some("#!/bin/sh\necho WORD\n")
+    );
+}
