@@ -1,12 +1,14 @@
 //! The context menu of the canvas: by the right button, a long press, or Shift+F10.
 
-use canvas::{
-    commands::{Alignment, Axis},
-    geometry::ScreenPoint,
-};
+use canvas::geometry::ScreenPoint;
 use leptos::{ev, html, prelude::*};
 
-use super::{clipboard, overlay::ContextMenu, store::Workspace, surface};
+use super::{
+    clipboard,
+    overlay::ContextMenu,
+    store::{ALIGNMENTS, DISTRIBUTIONS, Workspace},
+    surface,
+};
 use crate::{browser, ui::Icon};
 
 /// Size of the menu in CSS pixels, to keep it on the canvas.
@@ -124,44 +126,32 @@ fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
         ),
     ]);
     if count > 1 {
-        let align = |icon, label, to| {
+        let tidy = entry(
+            "layout-template",
+            "Tidy up the selection",
+            "",
+            Callback::new(move |()| workspace.tidy()),
+        );
+        let align = ALIGNMENTS.map(|(icon, label, to)| {
             entry(
                 icon,
                 label,
                 "",
                 Callback::new(move |()| workspace.align(to)),
             )
-        };
-        groups.push(vec![
-            entry(
-                "layout-template",
-                "Tidy up the selection",
-                "",
-                Callback::new(move |()| workspace.tidy()),
-            ),
-            align("align-start-vertical", "Align left", Alignment::Left),
-            align("align-center-vertical", "Align centre", Alignment::Centre),
-            align("align-end-vertical", "Align right", Alignment::Right),
-            align("align-start-horizontal", "Align top", Alignment::Top),
-            align("align-center-horizontal", "Align middle", Alignment::Middle),
-            align("align-end-horizontal", "Align bottom", Alignment::Bottom),
-        ]);
+        });
+        groups.push([tidy].into_iter().chain(align).collect());
     }
     if count > 2 {
-        groups.push(vec![
+        let distribute = DISTRIBUTIONS.map(|(icon, label, axis)| {
             entry(
-                "align-horizontal-distribute-center",
-                "Distribute across",
+                icon,
+                label,
                 "",
-                Callback::new(move |()| workspace.distribute(Axis::Across)),
-            ),
-            entry(
-                "align-vertical-distribute-center",
-                "Distribute down",
-                "",
-                Callback::new(move |()| workspace.distribute(Axis::Down)),
-            ),
-        ]);
+                Callback::new(move |()| workspace.distribute(axis)),
+            )
+        });
+        groups.push(distribute.to_vec());
     }
     groups.push(vec![entry(
         "trash-2",

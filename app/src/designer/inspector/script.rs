@@ -22,6 +22,7 @@ pub(super) fn AreaControl(
     id: String,
     now: Memo<Field>,
     described: String,
+    placeholder: Signal<String>,
     set: Callback<String>,
     invalid: Signal<bool>,
 ) -> AnyView {
@@ -31,8 +32,7 @@ pub(super) fn AreaControl(
         let lines = now.with(|field| field.text.matches('\n').count() + 1);
         lines.clamp(LINES.0, LINES.1).to_string()
     };
-    let (placeholder, label) =
-        now.with_untracked(|field| (field.placeholder.clone(), field.label.clone()));
+    let label = now.with_untracked(|field| field.label.clone());
     let title = format!("{label} of {}", form.title.get_value());
     let source = move || {
         let field = now.get_untracked();
@@ -43,12 +43,15 @@ pub(super) fn AreaControl(
     };
     view! {
         <div class="rows">
-            <textarea class="input mono" id=id rows=lines spellcheck="false" placeholder=placeholder
+            <textarea class="input mono" id=id rows=lines spellcheck="false" placeholder=move || placeholder.get()
                 aria-describedby=described aria-invalid=move || invalid.get().then_some("true") prop:value=text
                 on:input=move |event: ev::Event| set.run(event_target_value(&event))></textarea>
-            <button type="button" class="button" data-size="small" on:click=move |_| is_open.set(true)>
-                <Icon name="maximize" />"Edit in a larger window"
-            </button>
+            // The editor changes one text.
+            {(!form.is_of_several()).then(|| view! {
+                <button type="button" class="button" data-size="small" on:click=move |_| is_open.set(true)>
+                    <Icon name="maximize" />"Edit in a larger window"
+                </button>
+            })}
             <Modal open=is_open title=title size="large">
                 <div class="file-text"><CodeEditor workspace=form.workspace source=source() /></div>
                 <EditorKeys source=source() />

@@ -33,6 +33,7 @@ use leptos::{html, prelude::*};
 use planner::{compose, plan::Plan};
 use types::Registry;
 
+pub use self::arrange::{ALIGNMENTS, DISTRIBUTIONS};
 use self::{
     plan::Planning,
     problems::{of_plan, tallies},

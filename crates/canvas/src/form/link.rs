@@ -383,7 +383,7 @@ pub(crate) fn described_below<'t>(
 }
 
 /// The value at a path.
-fn value_at<'t>(template: &'t Template, path: &[String]) -> Option<&'t Expr> {
+pub(super) fn value_at<'t>(template: &'t Template, path: &[String]) -> Option<&'t Expr> {
     let (start, rest) = match path {
         [section, name, _, property, rest @ ..] if section == "resources" => {
             (template.resource(name)?.property(property)?, rest)

@@ -114,6 +114,7 @@ impl Maker<'_> {
             help: String::new(),
             placeholder: String::new(),
             proposals: Vec::new(),
+            is_mixed: false,
         }
     }
 
@@ -163,6 +164,7 @@ impl Maker<'_> {
         let (control, text) = self.control(property, value, &name, &path);
         Field {
             proposals: self.proposals(property, &path),
+            is_mixed: false,
             name,
             path,
             label: label(&property.name),

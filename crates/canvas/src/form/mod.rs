@@ -5,11 +5,13 @@
 //! displayed unchanged and edited as JSON.
 
 mod choices;
+mod common;
 mod link;
 mod maker;
 mod sections;
 mod table;
 
+pub use common::{common_fields, common_type, edit_all};
 pub(crate) use link::described_below;
 pub use link::{
     Link, PARAMETER_TYPES, Source, SourceChoice, described, parameter_for, sources, switch, text_at,
@@ -51,6 +53,8 @@ pub struct Field {
     pub placeholder: String,
     /// Values to propose in a field of text.
     pub proposals: Vec<String>,
+    /// True if the form is of several resources with different values. The text is then empty.
+    pub is_mixed: bool,
 }
 
 /// Control of a field.
@@ -241,6 +245,7 @@ impl Field {
     /// True if the field is always visible: required, set, or a choice from a list.
     pub fn is_main(&self) -> bool {
         self.required
+            || self.is_mixed
             || !self.text.is_empty()
             || match &self.control {
                 Control::Select(choices) => {

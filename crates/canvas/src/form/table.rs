@@ -151,6 +151,7 @@ impl Maker<'_> {
                     help: "This entry is computed. It is edited as JSON.".to_owned(),
                     placeholder: String::new(),
                     proposals: Vec::new(),
+                    is_mixed: false,
                 }],
                 is_text: true,
             };

@@ -79,6 +79,7 @@ fn empty(control: Control) -> Field {
         help: String::new(),
         placeholder: String::new(),
         proposals: Vec::new(),
+        is_mixed: false,
     }
 }
 
@@ -495,4 +496,51 @@ fn a_script_with_replaced_words_is_a_text_and_a_list_of_words() {
         text_at(plain.template(), &script.path).as_deref(),
         Some("#!/bin/sh\necho WORD\n")
     );
+}
+
+const FARM: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  a:
+    type: OS::Nova::Server
+    properties: {flavor: m1.tiny, image: debian-12, key_name: mine}
+  b:
+    type: OS::Nova::Server
+    properties: {flavor: m1.large, image: debian-12}   # the big one
+  disk: {type: OS::Cinder::Volume}
+";
+
+#[test]
+fn servers_show_their_common_values_and_are_changed_together() {
+    let document = Document::parse(FARM);
+    let (types, cloud) = (Registry::openstack(), CloudFacts::default());
+    let names = ["a", "b"].map(str::to_owned);
+    let found = common_fields(document.template(), &names, &types, &cloud);
+    let of = |name: &str| {
+        found
+            .iter()
+            .find(|field| field.name == name)
+            .expect("a field")
+    };
+    assert_eq!(
+        (&*of("image").text, of("image").is_mixed),
+        ("debian-12", false)
+    );
+    assert_eq!((&*of("flavor").text, of("flavor").is_mixed), ("", true));
+    assert!(of("key_name").is_mixed);
+    assert!(!found.iter().any(|field| field.name == "networks"));
+
+    let set = |field: &Field, text: &str| {
+        edit_all(document.template(), &names, &types, &cloud, field, text).expect("edits")
+    };
+    let changed = after(FARM, &set(of("name"), "node"));
+    assert_eq!(changed.matches("name: node").count(), 2, "{changed}");
+    assert!(changed.contains("# the big one"));
+    // Only one of them has a key.
+    let changed = after(FARM, &set(of("key_name"), ""));
+    assert!(!changed.contains("key_name"), "{changed}");
+
+    let mixed = ["a", "disk"].map(str::to_owned);
+    assert!(common_type(document.template(), &mixed, &types).is_none());
+    assert!(common_fields(document.template(), &mixed, &types, &cloud).is_empty());
 }
