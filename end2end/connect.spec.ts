@@ -1,6 +1,6 @@
 // Connecting resources: by drop, by a drawn line, by a tag, and by keyboard. The template's text has the effect.
 import { expect, test, type Page } from '@playwright/test';
-import { api, centre, dragFromPalette, drag, login, node, openDesign, shoot, watchConsole } from './support/app.ts';
+import { api, canvasReady, centre, dragFromPalette, drag, login, node, openDesign, shoot, watchConsole } from './support/app.ts';
 
 const TEMPLATE = `heat_template_version: 2021-04-16
 resources:
@@ -151,6 +151,23 @@ test('a double click adds there, and a line dropped on an empty place offers wha
   await offer.getByRole('combobox').fill('key pair');
   await page.keyboard.press('Enter');
   await expect.poll(async () => compact(await stored())).toMatch(/key_name: ?\{? ?get_resource: key_pair/);
+});
+
+test('what was added last is offered first, also after a reload', async ({ page }) => {
+  await login(page);
+  const stored = await open(page);
+  const addBox = page.getByRole('dialog', { name: 'Add' });
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('a');
+  await addBox.getByRole('combobox').fill('random');
+  await page.keyboard.press('Enter');
+  await expect(node(page, 'random_string')).toBeVisible();
+  await expect.poll(stored).toContain('OS::Heat::RandomString');
+  await page.reload();
+  await canvasReady(page);
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('a');
+  await expect(addBox.getByRole('option').first()).toContainText('Random string');
 });
 
 test('lines go around the cards between their ends', async ({ page }) => {

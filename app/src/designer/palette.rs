@@ -79,7 +79,8 @@ pub fn Palette(
         }
         event.prevent_default();
         let best = workspace.types.with_untracked(|types| {
-            let found = search.with_untracked(|search| palette::search(types, search));
+            let recent = workspace.recent_items();
+            let found = search.with_untracked(|search| palette::search(types, &recent, search));
             found.into_iter().next()
         });
         if let Some(best) = best.filter(|_| is_searching.get_untracked()) {
@@ -152,7 +153,7 @@ fn Found(
     move || {
         let entries = workspace
             .types
-            .with(|types| palette::search(types, &search.get()));
+            .with(|types| palette::search(types, &workspace.recent_items(), &search.get()));
         if entries.is_empty() {
             return view! { <p class="panel-none">"Nothing matches."</p> }.into_any();
         }

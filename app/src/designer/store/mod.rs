@@ -20,7 +20,7 @@ use std::{
 
 use api::{CloudFacts, DesignViewer, Diagnostic};
 use canvas::{
-    commands::{CommandInput, Recent},
+    commands::{CommandInput, Item, Recent},
     compare::{self, Difference},
     drawing::Drawing,
     editor::Editor,
@@ -133,7 +133,7 @@ pub struct Workspace {
     pub saving: Saving,
     /// Other pages on which the design is open.
     pub others: RwSignal<Vec<DesignViewer>>,
-    /// The last image and flavor that were chosen in a form.
+    /// The last image and flavor that were chosen in a form, and the last added items.
     recent: StoredValue<Recent>,
     /// The last fitted viewport. Until the user changes the viewport, it follows the canvas's size.
     fitted: StoredValue<Option<Viewport>>,
@@ -331,6 +331,19 @@ impl Workspace {
         });
     }
 
+    /// Keeps an item that was added, for the order of searches now and at later visits.
+    pub fn remember_item(self, item: &Item) {
+        self.recent.update_value(|recent| {
+            recent.add_item(item);
+            browser::remember(ITEMS_KEY, &recent.items.join("\n"));
+        });
+    }
+
+    /// Keys of the items that were added last.
+    pub fn recent_items(self) -> Vec<String> {
+        self.recent.with_value(|recent| recent.items.clone())
+    }
+
     /// Displays the reason why a drop was refused.
     pub fn refuse_drop(self, reason: &str) {
         self.announce(reason);
@@ -341,11 +354,15 @@ impl Workspace {
 /// Keys of the browser's storage for [`Recent`].
 const IMAGE_KEY: &str = "designer.image";
 const FLAVOR_KEY: &str = "designer.flavor";
+const ITEMS_KEY: &str = "designer.items";
 
 /// The last choices of earlier visits.
 fn recent() -> Recent {
     Recent {
         image: browser::remembered(IMAGE_KEY),
         flavor: browser::remembered(FLAVOR_KEY),
+        items: browser::remembered(ITEMS_KEY)
+            .map(|keys| keys.lines().map(str::to_owned).collect())
+            .unwrap_or_default(),
     }
 }

@@ -239,7 +239,9 @@ impl Workspace {
         match self.with_input(|input| commands::add(input, item, onto.as_deref())) {
             Some(Ok(proposal)) => {
                 let follows = self.is_fitted();
-                self.apply(&proposal);
+                if self.apply(&proposal) {
+                    self.remember_item(item);
+                }
                 if follows {
                     self.fit();
                 } else {

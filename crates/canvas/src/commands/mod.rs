@@ -105,6 +105,19 @@ pub enum Item {
     Other(String),
 }
 
+impl Item {
+    /// Key of the item, unique among all.
+    pub fn key(&self) -> &str {
+        match self {
+            Item::Network => "network",
+            Item::Router => "router",
+            Item::PublicServer => "public-server",
+            Item::PrivateServer => "private-server",
+            Item::Component(resource_type) | Item::Other(resource_type) => resource_type,
+        }
+    }
+}
+
 impl CommandInput<'_> {
     fn resource(&self, name: &str) -> Option<&Resource> {
         self.template.resource(name)
