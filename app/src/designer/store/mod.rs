@@ -106,9 +106,11 @@ pub struct Workspace {
     /// Effect of the current drag.
     pub hint: RwSignal<Option<Hint>>,
     /// The older version that the design is compared with.
-    pub against: RwSignal<Option<Arc<Document>>>,
-    /// Differences to that version.
+    pub against: RwSignal<Option<Arc<compare::Version>>>,
+    /// Differences to that version, in the template and in files.
     pub differences: Memo<Arc<Vec<Difference>>>,
+    /// Number of nodes with another position than in that version.
+    pub moved: Memo<usize>,
     /// Position of the pointer on the canvas. `None` while it is elsewhere.
     pub pointer: StoredValue<Option<ScreenPoint>>,
     /// Whether the panels beside the canvas are unfolded.
@@ -161,12 +163,21 @@ impl Workspace {
                 _ => true,
             },
         );
-        let against = RwSignal::new(None::<Arc<Document>>);
+        let against = RwSignal::new(None::<Arc<compare::Version>>);
         let differences = Memo::new(move |_| {
-            let document = document.get();
-            let found =
-                against.with(|old| old.as_ref().map(|old| compare::compare(old, &document)));
-            Arc::new(found.unwrap_or_default())
+            let Some(old) = against.get() else {
+                return Arc::default();
+            };
+            let mut found = compare::compare(&old.document, &document.get());
+            found.extend(bundle.with(|bundle| compare::compare_files(&old.bundle, bundle)));
+            Arc::new(found)
+        });
+        let moved = Memo::new(move |_| {
+            let old = against.get();
+            let moved = |old: Arc<compare::Version>| {
+                editor.with(|editor| compare::moved(&old.places, editor.places()))
+            };
+            old.map(moved).unwrap_or_default()
         });
         let workspace = Self {
             editor,
@@ -187,6 +198,7 @@ impl Workspace {
             hint: RwSignal::new(None),
             against,
             differences,
+            moved,
             pointer: StoredValue::new(None),
             panels: Panels::remembered(),
             glides: RwSignal::new(false),
