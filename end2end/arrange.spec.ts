@@ -78,6 +78,31 @@ test('the context menu opens by the right button and by keyboard, and aligns', a
   await expect(node(page, 'db')).toHaveAttribute('data-selected', 'true');
 });
 
+test('the context menu stays on a low canvas at 125 % text, and scrolls', async ({ page }) => {
+  await page.addInitScript(() => {
+    document.addEventListener('DOMContentLoaded', () => {
+      document.documentElement.style.fontSize = '125%';
+    });
+  });
+  await page.setViewportSize({ width: 1280, height: 420 });
+  await login(page);
+  await open(page);
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Control+a');
+  await node(page, 'web').focus();
+  await page.keyboard.press('Shift+F10');
+  const menu = page.getByRole('menu', { name: 'Actions' });
+  const last = menu.getByRole('menuitem', { name: 'Delete' });
+  await expect(menu).toBeVisible();
+  await page.keyboard.press('ArrowUp');
+  await expect(last).toBeFocused();
+  const [canvas, whole, entry] = await Promise.all([page.getByTestId('canvas'), menu, last].map(async (one) => (await one.boundingBox())!));
+  expect(whole!.y).toBeGreaterThanOrEqual(canvas!.y);
+  expect(whole!.y + whole!.height).toBeLessThanOrEqual(canvas!.y + canvas!.height);
+  expect(entry!.y + entry!.height).toBeLessThanOrEqual(whole!.y + whole!.height);
+  await shoot(page, 'low-menu');
+});
+
 test('a dragged card snaps to its neighbour and shows the guide', async ({ page }) => {
   await login(page);
   await open(page);

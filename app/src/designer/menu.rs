@@ -11,9 +11,8 @@ use super::{
 };
 use crate::{browser, ui::Icon};
 
-/// Size of the menu in CSS pixels, to keep it on the canvas.
-const WIDTH: f64 = 220.0;
-const ROW: f64 = 30.0;
+/// Distance of the menu from the edges of the canvas, in CSS pixels.
+const MARGIN: f64 = 8.0;
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -182,17 +181,21 @@ fn Open(workspace: Workspace, menu: ContextMenu) -> impl IntoView {
     let rows: usize = groups.iter().map(Vec::len).sum();
     let root = NodeRef::<html::Div>::new();
     let chosen = RwSignal::new(0_usize);
-    let size = surface::size(workspace.root).unwrap_or_default();
-    let height = rows as f64 * ROW + groups.len() as f64 * 9.0;
-    let x = menu.at.x.min(size.width - WIDTH - 8.0).max(8.0);
-    let y = menu.at.y.min(size.height - height - 8.0).max(8.0);
+    let place = RwSignal::new(menu.at);
     let actions: Vec<Callback<()>> = groups.iter().flatten().map(|entry| entry.run).collect();
     let actions = StoredValue::new(actions);
     let focus = move |index: usize| browser::focus(&format!("context-{index}"));
     Effect::new(move |_| {
-        if root.get().is_some() {
-            focus(0);
-        }
+        let Some(root) = root.get() else { return };
+        // Its size follows from the text size, and from the canvas that it may not exceed.
+        let canvas = surface::size(workspace.root).unwrap_or_default();
+        let fit =
+            |at: f64, size: i32, room: f64| at.min(room - f64::from(size) - MARGIN).max(MARGIN);
+        place.set(ScreenPoint::new(
+            fit(menu.at.x, root.offset_width(), canvas.width),
+            fit(menu.at.y, root.offset_height(), canvas.height),
+        ));
+        focus(0);
     });
     let close = move || {
         workspace.menu.set(None);
@@ -243,9 +246,9 @@ fn Open(workspace: Workspace, menu: ContextMenu) -> impl IntoView {
     });
     view! {
         <div
-            class="context-menu" role="menu" aria-label="Actions" node_ref=root style:transform=format!("translate({x}px, {y}px)")
+            class="context-menu" role="menu" aria-label="Actions" node_ref=root style:transform=move || format!("translate({}px, {}px)", place.get().x, place.get().y)
             on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
-            on:dblclick=|event| event.stop_propagation() on:keydown=key
+            on:dblclick=|event| event.stop_propagation() on:wheel=|event| event.stop_propagation() on:keydown=key
             on:contextmenu=|event| { event.prevent_default(); event.stop_propagation() }
         >
             {rows.collect_view()}
