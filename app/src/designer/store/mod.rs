@@ -51,7 +51,7 @@ use crate::ui::{use_confirm, use_toasts};
 /// Key of the browser's storage for [`Workspace::fades`].
 pub const FADES_KEY: &str = "designer-fades";
 
-/// Content of the drawer at the bottom.
+/// Content of the drawer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawer {
     /// Closed, to leave the space to the canvas.
