@@ -268,6 +268,22 @@ test('a new subnet proposes free ranges, and secret variables are masked', async
   await expect.poll(() => text(page)).toContain('secret_variables: {TOKEN: abc, KEY: xyz}');
 });
 
+test('pools, routes and disks have presets, and a gateway is proposed from the range', async ({ page }) => {
+  await design(page, wall);
+  const subnet = await open(page, 'subnet');
+  const more = subnet.getByText(/^More properties/);
+  if (await more.isVisible()) await more.click();
+  const gateway = subnet.getByLabel('Gateway IP', { exact: true }).locator('xpath=..').locator('datalist option');
+  await expect(gateway.first()).toHaveAttribute('value', '10.9.0.1');
+  await subnet.getByLabel('Allocation pools', { exact: true }).selectOption('Upper half: 10.9.0.128 to 10.9.0.254');
+  await expect.poll(() => text(page)).toMatch(/start: 10\.9\.0\.128/);
+  await subnet.getByLabel('Host routes', { exact: true }).selectOption('Default route');
+  await expect.poll(() => text(page)).toContain('destination: 0.0.0.0/0');
+  const server = await open(page, 'web');
+  await server.getByLabel('Block device mapping v2', { exact: true }).selectOption('Boot volume from an image');
+  await expect.poll(() => text(page)).toContain('boot_index: 0');
+});
+
 test('a script is edited in a large editor, from its file, and with replaced words', async ({ page }) => {
   const server = (name: string, script: string) => `  ${name}:\n    type: OS::Nova::Server\n    properties:\n      flavor: m1.small\n      user_data: ${script}\n`;
   await design(page, `heat_template_version: 2021-04-16

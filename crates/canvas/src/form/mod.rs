@@ -4,6 +4,7 @@
 //! without a browser. A value can also come from a parameter or another resource: see [`link`](Link). Any other value is
 //! displayed unchanged and edited as JSON.
 
+mod addresses;
 mod choices;
 mod common;
 mod link;
