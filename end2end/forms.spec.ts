@@ -268,6 +268,26 @@ test('a new subnet proposes free ranges, and secret variables are masked', async
   await expect.poll(() => text(page)).toContain('secret_variables: {TOKEN: abc, KEY: xyz}');
 });
 
+test('wrong attributes, conditions, types and values have fixes', async ({ page }) => {
+  await design(page, `heat_template_version: 2021-04-16
+conditions:
+  big: {equals: [a, a]}
+resources:
+  net: {type: OS::Neutron::Nte, condition: bigg}
+  disk: {type: OS::Cinder::Volume, properties: {size: 0}}
+outputs:
+  status: {value: {get_attr: [disk, statsu]}}
+`);
+  const list = await problems(page);
+  for (const label of ['Change to OS::Neutron::Net', 'Use condition big', 'Use 1', 'Use status']) {
+    await list.getByRole('button', { name: label, exact: true }).click();
+    await expect(list.getByRole('button', { name: label, exact: true })).toHaveCount(0);
+  }
+  await expect.poll(() => text(page)).toContain('{type: OS::Neutron::Net, condition: big}');
+  expect(await text(page)).toContain('size: 1}');
+  expect(await text(page)).toContain('[disk, status]');
+});
+
 test('pools, routes and disks have presets, and a gateway is proposed from the range', async ({ page }) => {
   await design(page, wall);
   const subnet = await open(page, 'subnet');
