@@ -153,6 +153,53 @@ test('a double click adds there, and a line dropped on an empty place offers wha
   await expect.poll(async () => compact(await stored())).toMatch(/key_name: ?\{? ?get_resource: key_pair/);
 });
 
+test('a line of a reference is selected, shown and deleted, by pointer and by keyboard', async ({ page }) => {
+  await login(page);
+  const template = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  back: {type: OS::Neutron::Net}
+  edge:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      networks: [{network: {get_resource: front}}, {network: {get_resource: back}}]
+  word:
+    type: OS::Heat::RandomString
+    depends_on: edge
+`;
+  const stored = await open(page, template);
+  const inspector = page.getByRole('complementary', { name: 'Inspector' });
+  const line = page.locator('.line[data-from="edge"][data-to="back"]');
+  const middle = await line.locator('.line-ink').evaluate((path: SVGPathElement) => {
+    const point = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM()!);
+    return { x: point.x, y: point.y };
+  });
+  await page.mouse.click(middle.x, middle.y);
+  await expect(line).toHaveAttribute('data-selected', 'true');
+  await expect(inspector.getByRole('heading', { name: 'Connection: edge to back' })).toBeVisible();
+  await shoot(page, 'connection');
+  await inspector.getByRole('button', { name: 'Open in the form of edge' }).click();
+  await expect(inspector.getByRole('heading', { name: 'edge', exact: true })).toBeVisible();
+
+  await page.mouse.click(middle.x, middle.y);
+  await page.keyboard.press('Delete');
+  await expect(line).toHaveCount(0);
+  await expect.poll(stored).not.toContain('get_resource: back');
+  await expect(node(page, 'edge')).toBeVisible();
+  await page.keyboard.press('Control+z');
+  await expect(line).toHaveCount(1);
+
+  await page.getByRole('tab', { name: 'Outline' }).click();
+  await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: 'to edge (depends on)' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(inspector.getByRole('heading', { name: 'Connection: word to edge' })).toBeVisible();
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Delete');
+  await expect.poll(stored).not.toContain('depends_on');
+  await expect(node(page, 'word')).toBeVisible();
+});
+
 test('what was added last is offered first, also after a reload', async ({ page }) => {
   await login(page);
   const stored = await open(page);

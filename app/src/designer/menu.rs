@@ -86,6 +86,25 @@ fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
             ],
         ];
     }
+    let delete = entry(
+        "trash-2",
+        "Delete",
+        "Del",
+        Callback::new(move |()| workspace.delete_selected()),
+    );
+    if menu
+        .on
+        .as_deref()
+        .is_some_and(|name| workspace.is_line(name))
+    {
+        let edit = entry(
+            "pencil",
+            "Edit",
+            "",
+            Callback::new(move |()| workspace.edit_connection()),
+        );
+        return vec![vec![edit], vec![delete]];
+    }
     let count = workspace.selected_names().len();
     let mut groups = Vec::new();
     if count == 1 {
@@ -152,12 +171,7 @@ fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
         });
         groups.push(distribute.to_vec());
     }
-    groups.push(vec![entry(
-        "trash-2",
-        "Delete",
-        "Del",
-        Callback::new(move |()| workspace.delete_selected()),
-    )]);
+    groups.push(vec![delete]);
     groups
 }
 

@@ -3,6 +3,7 @@
 //! The form is derived from the document on every change. Each control reads its own field, so a keystroke redraws only
 //! its text and its problems. A new value is one edit of the document.
 
+mod connection;
 mod context;
 mod controls;
 mod fault;
@@ -21,7 +22,7 @@ mod table;
 
 use leptos::prelude::*;
 
-use self::{form::Form, several::SeveralInspector};
+use self::{connection::ConnectionInspector, form::Form, several::SeveralInspector};
 use super::{files::Files, nodes::TypeIcon, store::Workspace};
 
 /// The inspector.
@@ -44,6 +45,7 @@ pub fn Inspector(
         <aside class="inspector" aria-label="Inspector">
             {move || match (lead.get(), is_several.get()) {
                 (_, true) => view! { <SeveralInspector workspace /> }.into_any(),
+                (Some(id), _) if workspace.is_line(&id) => view! { <ConnectionInspector workspace id /> }.into_any(),
                 (Some(name), _) => view! { <ResourceInspector workspace name /> }.into_any(),
                 (None, _) => view! { <EmptyInspector workspace /> }.into_any(),
             }}

@@ -312,7 +312,7 @@ impl Workspace {
             .try_update_untracked(|selection| selection.clone())
             .inspect(|before| {
                 let mut after = before.clone();
-                after.retain(|name| drawing.owner(name).is_some());
+                after.retain(|name| drawing.owner(name).is_some() || drawing.edge(name).is_some());
                 if after != *before {
                     self.selection.set(after);
                 }
