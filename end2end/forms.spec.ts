@@ -289,7 +289,7 @@ outputs:
 });
 
 test('pools, routes and disks have presets, and a gateway is proposed from the range', async ({ page }) => {
-  await design(page, wall);
+  await design(page, `${wall}  check: {type: OS::Octavia::HealthMonitor}\n`);
   const subnet = await open(page, 'subnet');
   const more = subnet.getByText(/^More properties/);
   if (await more.isVisible()) await more.click();
@@ -302,6 +302,14 @@ test('pools, routes and disks have presets, and a gateway is proposed from the r
   const server = await open(page, 'web');
   await server.getByLabel('Block device mapping v2', { exact: true }).selectOption('Boot volume from an image');
   await expect.poll(() => text(page)).toContain('boot_index: 0');
+  const check = await open(page, 'check');
+  await check.getByLabel('Preset', { exact: true }).selectOption('HTTP');
+  await expect.poll(() => text(page)).toMatch(/url_path: \//);
+  await check.getByLabel('Preset', { exact: true }).selectOption('Ping');
+  await expect.poll(() => text(page)).not.toContain('url_path');
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Control+z');
+  await expect.poll(() => text(page), 'a preset is one change').toMatch(/url_path: \//);
 });
 
 test('a script is edited in a large editor, from its file, and with replaced words', async ({ page }) => {

@@ -9,6 +9,7 @@ mod choices;
 mod common;
 mod link;
 mod maker;
+mod presets;
 mod sections;
 mod table;
 
@@ -17,6 +18,7 @@ pub(crate) use link::described_below;
 pub use link::{
     Link, PARAMETER_TYPES, Source, SourceChoice, described, parameter_for, sources, switch, text_at,
 };
+pub use presets::apply_preset;
 pub use sections::{EntryRemoval, add_entry, entry_fields, names, remove_entry};
 pub use table::{Column, NewRow, Row, Table, add_row, move_up, remove_row};
 

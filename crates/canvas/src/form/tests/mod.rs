@@ -580,3 +580,37 @@ resources:
     let server = field(SITE, "web", "block_device_mapping_v2");
     assert_eq!(table(&server).presets[0].label, "Boot volume from an image");
 }
+
+#[test]
+fn a_preset_of_a_type_sets_its_properties_and_removes_those_of_others() {
+    let text = "\
+heat_template_version: 2021-04-16
+resources:
+  check:
+    type: OS::Octavia::HealthMonitor
+    properties: {pool: p, type: HTTP, url_path: /health, delay: 9, timeout: 3, max_retries: 3}
+";
+    let types = Registry::openstack();
+    let document = Document::parse(text);
+    let resource = document.template().resource("check").expect("it");
+    let described = types.get(&resource.resource_type).expect("a type");
+    let ping = apply_preset(resource, described, "Ping").expect("a preset");
+    assert_eq!(
+        after(text, &ping.edits),
+        text.replace("HTTP, url_path: /health, delay: 9", "PING, delay: 5")
+    );
+    assert!(apply_preset(resource, described, "No such thing").is_none());
+    // Every preset has properties of its type with values that their constraints allow.
+    for described in types.iter() {
+        for (label, values) in &described.presets {
+            for (name, value) in values.as_object().expect("a map") {
+                let property = described.property(name).expect("a property");
+                let problem = property
+                    .constraints
+                    .iter()
+                    .find_map(|one| one.problem(value));
+                assert_eq!(problem, None, "{}: {label}", described.name);
+            }
+        }
+    }
+}
