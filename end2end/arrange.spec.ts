@@ -1,6 +1,6 @@
 // Arranging: tidy up, align, guides, the context menu, the map, folded panels, fading, and one search.
 import { expect, test, type Page } from '@playwright/test';
-import { api, drag, login, newDesign, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
+import { api, canvasReady, drag, login, newDesign, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
 
 const server = (name: string, net: string) =>
   `  ${name}: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: debian-12, networks: [{network: {get_resource: ${net}}}]}}\n`;
@@ -76,6 +76,58 @@ test('the context menu opens by the right button and by keyboard, and aligns', a
   await node(page, 'web').click({ position: { x: 12, y: 12 }, button: 'right' });
   await menu.getByRole('menuitem', { name: 'Select the same type' }).click();
   await expect(node(page, 'db')).toHaveAttribute('data-selected', 'true');
+});
+
+test('the context menu stays on a low canvas at 125 % text, and scrolls', async ({ page }) => {
+  await page.addInitScript(() => {
+    document.addEventListener('DOMContentLoaded', () => {
+      document.documentElement.style.fontSize = '125%';
+    });
+  });
+  await page.setViewportSize({ width: 1280, height: 420 });
+  await login(page);
+  await open(page);
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Control+a');
+  await node(page, 'web').focus();
+  await page.keyboard.press('Shift+F10');
+  const menu = page.getByRole('menu', { name: 'Actions' });
+  const last = menu.getByRole('menuitem', { name: 'Delete' });
+  await expect(menu).toBeVisible();
+  await page.keyboard.press('ArrowUp');
+  await expect(last).toBeFocused();
+  const [canvas, whole, entry] = await Promise.all([page.getByTestId('canvas'), menu, last].map(async (one) => (await one.boundingBox())!));
+  expect(whole!.y).toBeGreaterThanOrEqual(canvas!.y);
+  expect(whole!.y + whole!.height).toBeLessThanOrEqual(canvas!.y + canvas!.height);
+  expect(entry!.y + entry!.height).toBeLessThanOrEqual(whole!.y + whole!.height);
+  await shoot(page, 'low-menu');
+});
+
+test('the code stands beside the canvas, with a width that stays', async ({ page }) => {
+  await page.setViewportSize({ width: 1600, height: 900 });
+  await login(page);
+  await open(page);
+  const drawer = page.getByRole('region', { name: 'Problems, code and history' });
+  const sides = async () => {
+    const [canvas, code] = await Promise.all([page.getByTestId('canvas'), drawer].map(async (one) => (await one.boundingBox())!));
+    return { gap: code!.x - (canvas!.x + canvas!.width), width: code!.width, height: code!.height - canvas!.height };
+  };
+  await page.getByRole('tab', { name: 'Code' }).click();
+  await page.getByRole('button', { name: 'Move the drawer beside the canvas' }).click();
+  await expect.poll(async () => Math.abs((await sides()).gap)).toBeLessThan(2);
+  expect(Math.abs((await sides()).height)).toBeLessThan(2);
+  const { width } = await sides();
+  await page.getByRole('separator', { name: 'Width of the drawer' }).focus();
+  await page.keyboard.press('ArrowLeft');
+  await expect.poll(async () => (await sides()).width).toBeGreaterThan(width + 20);
+  await shoot(page, 'code-beside');
+
+  await page.reload();
+  await canvasReady(page);
+  await page.getByRole('tab', { name: 'Code' }).click();
+  await expect.poll(async () => (await sides()).width).toBeGreaterThan(width + 20);
+  await page.getByRole('button', { name: 'Move the drawer below the canvas' }).click();
+  await expect.poll(async () => (await sides()).gap).toBeLessThan(-100);
 });
 
 test('a dragged card snaps to its neighbour and shows the guide', async ({ page }) => {

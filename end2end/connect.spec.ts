@@ -1,6 +1,6 @@
 // Connecting resources: by drop, by a drawn line, by a tag, and by keyboard. The template's text has the effect.
 import { expect, test, type Page } from '@playwright/test';
-import { api, centre, dragFromPalette, drag, login, node, openDesign, shoot, watchConsole } from './support/app.ts';
+import { api, canvasReady, centre, dragFromPalette, drag, login, node, openDesign, shoot, watchConsole } from './support/app.ts';
 
 const TEMPLATE = `heat_template_version: 2021-04-16
 resources:
@@ -76,6 +76,38 @@ test('a tag is drawn to a server, and a volume is dropped on it and dragged out 
   await expect.poll(stored).not.toContain('VolumeAttachment');
 });
 
+test('a card dropped on a server is connected, and a volume that was dragged out is dragged in again', async ({ page }) => {
+  await login(page);
+  const stored = await open(page);
+  const dropOn = async (name: string, target: string) => drag(page, await centre(node(page, name)), await centre(node(page, target)));
+  await dropOn('key', 'web');
+  await expect.poll(async () => compact(await stored())).toMatch(/key_name: ?\{? ?get_resource: key/);
+  await dropOn('data', 'web');
+  await expect(node(page, 'data')).toHaveAttribute('data-kind', 'chip');
+  const canvas = (await page.getByTestId('canvas').boundingBox())!;
+  await drag(page, await centre(node(page, 'data')), { x: canvas.x + canvas.width * 0.6, y: canvas.y + 40 });
+  await expect(node(page, 'data')).toHaveAttribute('data-kind', 'card');
+  // The server shows during the drag that it takes the volume.
+  const start = await centre(node(page, 'data'));
+  const end = await centre(node(page, 'web'));
+  await page.mouse.move(start.x, start.y);
+  await page.mouse.down();
+  await page.mouse.move((start.x + end.x) / 2, (start.y + end.y) / 2, { steps: 8 });
+  await page.mouse.move(end.x, end.y, { steps: 8 });
+  await expect(node(page, 'web')).toHaveAttribute('data-aim', 'accepted');
+  await expect(page.getByText(/^Connect data to web/)).toBeVisible();
+  await page.mouse.up();
+  await expect(node(page, 'data')).toHaveAttribute('data-kind', 'chip');
+  await expect.poll(stored).toContain('OS::Cinder::VolumeAttachment');
+});
+
+test('a network dropped on a server takes it in', async ({ page }) => {
+  await login(page);
+  const stored = await open(page);
+  await dragFromPalette(page, 'Network', { on: node(page, 'web'), x: 0.5, y: 0.3 });
+  await expect.poll(async () => compact(await stored())).toMatch(/web:.*networks:.*get_resource: network\b.*db:/);
+});
+
 test('the keyboard connects and adds', async ({ page }) => {
   await login(page);
   const stored = await open(page);
@@ -119,6 +151,70 @@ test('a double click adds there, and a line dropped on an empty place offers wha
   await offer.getByRole('combobox').fill('key pair');
   await page.keyboard.press('Enter');
   await expect.poll(async () => compact(await stored())).toMatch(/key_name: ?\{? ?get_resource: key_pair/);
+});
+
+test('a line of a reference is selected, shown and deleted, by pointer and by keyboard', async ({ page }) => {
+  await login(page);
+  const template = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  back: {type: OS::Neutron::Net}
+  edge:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      networks: [{network: {get_resource: front}}, {network: {get_resource: back}}]
+  word:
+    type: OS::Heat::RandomString
+    depends_on: edge
+`;
+  const stored = await open(page, template);
+  const inspector = page.getByRole('complementary', { name: 'Inspector' });
+  const line = page.locator('.line[data-from="edge"][data-to="back"]');
+  const middle = await line.locator('.line-ink').evaluate((path: SVGPathElement) => {
+    const point = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM()!);
+    return { x: point.x, y: point.y };
+  });
+  await page.mouse.click(middle.x, middle.y);
+  await expect(line).toHaveAttribute('data-selected', 'true');
+  await expect(inspector.getByRole('heading', { name: 'Connection: edge to back' })).toBeVisible();
+  await shoot(page, 'connection');
+  await inspector.getByRole('button', { name: 'Open in the form of edge' }).click();
+  await expect(inspector.getByRole('heading', { name: 'edge', exact: true })).toBeVisible();
+
+  await page.mouse.click(middle.x, middle.y);
+  await page.keyboard.press('Delete');
+  await expect(line).toHaveCount(0);
+  await expect.poll(stored).not.toContain('get_resource: back');
+  await expect(node(page, 'edge')).toBeVisible();
+  await page.keyboard.press('Control+z');
+  await expect(line).toHaveCount(1);
+
+  await page.getByRole('tab', { name: 'Outline' }).click();
+  await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: 'to edge (depends on)' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(inspector.getByRole('heading', { name: 'Connection: word to edge' })).toBeVisible();
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Delete');
+  await expect.poll(stored).not.toContain('depends_on');
+  await expect(node(page, 'word')).toBeVisible();
+});
+
+test('what was added last is offered first, also after a reload', async ({ page }) => {
+  await login(page);
+  const stored = await open(page);
+  const addBox = page.getByRole('dialog', { name: 'Add' });
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('a');
+  await addBox.getByRole('combobox').fill('random');
+  await page.keyboard.press('Enter');
+  await expect(node(page, 'random_string')).toBeVisible();
+  await expect.poll(stored).toContain('OS::Heat::RandomString');
+  await page.reload();
+  await canvasReady(page);
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('a');
+  await expect(addBox.getByRole('option').first()).toContainText('Random string');
 });
 
 test('lines go around the cards between their ends', async ({ page }) => {

@@ -57,6 +57,32 @@ test('keys move, select, ask and save', async ({ page }) => {
   await expect(node(page, network)).toBeVisible();
 });
 
+test('several servers are arranged and edited together, and one undo takes it back', async ({ page }) => {
+  await login(page);
+  const server = (name: string) => `  ${name}:\n    type: OS::Nova::Server\n    properties: {flavor: m1.small, image: debian-12, name: the-${name}}\n`;
+  const template = `heat_template_version: 2021-04-16\nresources:\n${server('web')}${server('db')}  disk: {type: OS::Cinder::Volume, properties: {size: 1}}\n`;
+  await design(page, 'several', template);
+  const inspector = await inspect(page, 'web');
+  await node(page, 'db').click({ modifiers: ['Shift'], position: { x: 12, y: 12 } });
+  await expect(inspector.getByRole('heading', { name: '2 resources' })).toBeVisible();
+  await inspector.getByRole('group', { name: 'Arrange' }).getByRole('button', { name: 'Align left' }).click();
+  const left = async (name: string) => (await node(page, name).boundingBox())!.x;
+  await expect.poll(async () => Math.abs((await left('web')) - (await left('db')))).toBeLessThan(1);
+
+  const name = inspector.getByLabel('Name in the cloud', { exact: true });
+  await expect(name).toHaveValue('');
+  await expect(name).toHaveAttribute('placeholder', 'Several values');
+  await name.fill('node');
+  await expectCode(page, template.replace('the-web', 'node').replace('the-db', 'node'));
+  await expect(name, 'the field stays and has the common value').toHaveValue('node');
+  await node(page, 'web').focus();
+  await page.keyboard.press('Control+z');
+  await expectCode(page, template);
+
+  await node(page, 'disk').click({ modifiers: ['Shift'], position: { x: 12, y: 12 } });
+  await expect(inspector).toContainText('Select resources of one type to edit them together.');
+});
+
 test('what is too long is told as such and taken out again, and ten megabytes are not put in', async ({ page, context }) => {
   test.slow();
   const patient = { timeout: 90_000 };

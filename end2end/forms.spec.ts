@@ -1,7 +1,7 @@
 // Forms of the inspector: tables, sources of values, parameters and outputs, by pointer and by keyboard.
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, newDesign, node, openDesign, shoot } from './support/app.ts';
-import { expectCode, readCode } from './support/code.ts';
+import { expectCode, pasteOver, readCode, textOf } from './support/code.ts';
 import { add, inspect, problems } from './support/draw.ts';
 
 const wall = `heat_template_version: 2021-04-16
@@ -266,6 +266,95 @@ test('a new subnet proposes free ranges, and secret variables are masked', async
   await expect(script.getByLabel('KEY', { exact: true })).toBeFocused();
   await page.keyboard.type('xyz');
   await expect.poll(() => text(page)).toContain('secret_variables: {TOKEN: abc, KEY: xyz}');
+});
+
+test('wrong attributes, conditions, types and values have fixes', async ({ page }) => {
+  await design(page, `heat_template_version: 2021-04-16
+conditions:
+  big: {equals: [a, a]}
+resources:
+  net: {type: OS::Neutron::Nte, condition: bigg}
+  disk: {type: OS::Cinder::Volume, properties: {size: 0}}
+outputs:
+  status: {value: {get_attr: [disk, statsu]}}
+`);
+  const list = await problems(page);
+  for (const label of ['Change to OS::Neutron::Net', 'Use condition big', 'Use 1', 'Use status']) {
+    await list.getByRole('button', { name: label, exact: true }).click();
+    await expect(list.getByRole('button', { name: label, exact: true })).toHaveCount(0);
+  }
+  await expect.poll(() => text(page)).toContain('{type: OS::Neutron::Net, condition: big}');
+  expect(await text(page)).toContain('size: 1}');
+  expect(await text(page)).toContain('[disk, status]');
+});
+
+test('pools, routes and disks have presets, and a gateway is proposed from the range', async ({ page }) => {
+  await design(page, `${wall}  check: {type: OS::Octavia::HealthMonitor}\n`);
+  const subnet = await open(page, 'subnet');
+  const more = subnet.getByText(/^More properties/);
+  if (await more.isVisible()) await more.click();
+  const gateway = subnet.getByLabel('Gateway IP', { exact: true }).locator('xpath=..').locator('datalist option');
+  await expect(gateway.first()).toHaveAttribute('value', '10.9.0.1');
+  await subnet.getByLabel('Allocation pools', { exact: true }).selectOption('Upper half: 10.9.0.128 to 10.9.0.254');
+  await expect.poll(() => text(page)).toMatch(/start: 10\.9\.0\.128/);
+  await subnet.getByLabel('Host routes', { exact: true }).selectOption('Default route');
+  await expect.poll(() => text(page)).toContain('destination: 0.0.0.0/0');
+  const server = await open(page, 'web');
+  await server.getByLabel('Block device mapping v2', { exact: true }).selectOption('Boot volume from an image');
+  await expect.poll(() => text(page)).toContain('boot_index: 0');
+  const check = await open(page, 'check');
+  await check.getByLabel('Preset', { exact: true }).selectOption('HTTP');
+  await expect.poll(() => text(page)).toMatch(/url_path: \//);
+  await check.getByLabel('Preset', { exact: true }).selectOption('Ping');
+  await expect.poll(() => text(page)).not.toContain('url_path');
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Control+z');
+  await expect.poll(() => text(page), 'a preset is one change').toMatch(/url_path: \//);
+});
+
+test('a script is edited in a large editor, from its file, and with replaced words', async ({ page }) => {
+  const server = (name: string, script: string) => `  ${name}:\n    type: OS::Nova::Server\n    properties:\n      flavor: m1.small\n      user_data: ${script}\n`;
+  await design(page, `heat_template_version: 2021-04-16
+resources:
+${server('web', '"#!/bin/sh"')}${server('filed', '{get_file: setup.sh}')}${server('replaced', '{str_replace: {template: "echo WORD", params: {WORD: hello}}}')}`);
+
+  await test.step('the editor opens from the field', async () => {
+    const form = await open(page, 'web');
+    const area = form.getByLabel('User data', { exact: true });
+    const before = (await area.boundingBox())!.height;
+    await form.getByRole('button', { name: 'Edit in a larger window' }).click();
+    const dialog = page.getByRole('dialog', { name: 'User data of web' });
+    const editor = dialog.getByRole('textbox', { name: 'Text' });
+    await expect.poll(() => textOf(editor)).toBe('#!/bin/sh');
+    await pasteOver(editor, `#!/bin/sh\n${'echo line\n'.repeat(9)}`);
+    await shoot(page, 'script');
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await expect(area).toHaveValue(`#!/bin/sh\n${'echo line\n'.repeat(9)}`);
+    expect((await area.boundingBox())!.height, 'the field grows with its text').toBeGreaterThan(before);
+    await expect.poll(() => text(page)).toContain('        echo line\n');
+  });
+  await test.step('a file that is missing is created and opened', async () => {
+    const form = await open(page, 'filed');
+    await expect(form.getByLabel('User data', { exact: true })).toHaveValue('setup.sh');
+    await form.getByRole('button', { name: 'Create', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'File' });
+    await expect(dialog.getByLabel('Path')).toHaveValue('setup.sh');
+    await pasteOver(dialog.getByRole('textbox', { name: 'Content' }), '#!/bin/sh\ntrue\n');
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await expect(form.getByRole('button', { name: 'Open', exact: true })).toBeVisible();
+  });
+  await test.step('the text and the words of str_replace are fields', async () => {
+    const form = await open(page, 'replaced');
+    await form.getByLabel('Template', { exact: true }).fill('echo WORD NAME');
+    await form.getByLabel('WORD', { exact: true }).fill('good day');
+    await form.getByLabel('Params', { exact: true }).fill('NAME');
+    await page.keyboard.press('Enter');
+    await expect(form.getByLabel('NAME', { exact: true })).toBeFocused();
+    await page.keyboard.type('ada');
+    await expect.poll(() => text(page)).toMatch(/WORD: good day, NAME: ada/);
+    await source(page, form, 'word', 'new parameter');
+    await expect.poll(() => text(page)).toMatch(/parameters:\s+WORD:/);
+  });
 });
 
 test('text at 125 % cuts nothing off in the designer', async ({ page }) => {

@@ -76,7 +76,7 @@ test('a version is compared on the canvas and in text, labelled, and restored', 
   await shoot(page, 'history');
   await history.getByRole('button', { name: 'Restore' }).click();
   await expect(node(page, 'back')).toHaveCount(0);
-  await expect(history).toContainText('The template is the same now');
+  await expect(history).toContainText('The design is the same now');
   await saved(page);
   expect((await stored(page, id)).template).toBe(template);
 
@@ -84,6 +84,36 @@ test('a version is compared on the canvas and in text, labelled, and restored', 
   await expect(node(page, 'web')).toHaveAttribute('data-state', 'idle');
   await page.getByRole('button', { name: /^Undo/ }).first().click();
   await expect(node(page, 'back')).toBeVisible();
+});
+
+test('a version that differs in files and positions only is compared and restored', async ({ page }) => {
+  await login(page);
+  const files = { 'setup.sh': '#!/bin/sh\n', 'old.sh': 'true\n' };
+  const layout = { nodes: { front: { x: 0, y: 0 } } };
+  const { id } = await api<Stored>(page, 'POST', '/designs', { name: 'beside', template, files, layout });
+  await openDesign(page, id);
+  await page.getByLabel('Files beside the template').setInputFiles([
+    { name: 'setup.sh', mimeType: 'text/plain', buffer: Buffer.from('#!/bin/sh\necho hello\n') },
+    { name: 'new.sh', mimeType: 'text/plain', buffer: Buffer.from('true\n') },
+  ]);
+  await page.getByRole('region', { name: 'Files' }).getByRole('button', { name: 'Remove old.sh' }).click();
+  await inspect(page, 'front');
+  await page.keyboard.press('ArrowRight');
+  await saved(page);
+
+  await page.getByRole('button', { name: /^v\d+$/ }).click();
+  const history = page.getByRole('tabpanel', { name: 'History' });
+  await history.getByRole('list', { name: 'Versions' }).getByRole('button', { name: /^v1\b/ }).click();
+  const changes = history.getByRole('list', { name: 'Changes since version 1' });
+  await expect(changes).toContainText(/Added since .*new\.sh/);
+  await expect(changes).toContainText(/Changed since .*setup\.sh/);
+  await expect(changes).toContainText(/Removed since .*old\.sh/);
+  await expect(changes).toContainText(/Moved: \d/);
+  await history.getByRole('button', { name: 'Restore' }).click();
+  await expect(history).toContainText('The design is the same now');
+  await saved(page);
+  const now = await api<{ files: Record<string, string> }>(page, 'GET', `/designs/${id}`);
+  expect(now.files).toEqual(files);
 });
 
 test('changes in two windows to different parts are merged, and both show them', async ({ page, context }) => {

@@ -82,6 +82,12 @@ pub fn provide(workspace: Workspace) {
         .own_keys("Escape Tab"),
         Command::new(
             "Design",
+            "panel-bottom",
+            "Move the drawer beside or below the canvas",
+            move || workspace.panels.move_drawer(),
+        ),
+        Command::new(
+            "Design",
             "circle-alert",
             "Show or hide problems",
             move || toggle(workspace, Drawer::Problems),

@@ -1,4 +1,4 @@
-//! The drawer at the bottom: problems, code and versions.
+//! The drawer below or beside the canvas: problems, code and versions.
 
 use api::{Diagnostic, Severity};
 use leptos::{ev, prelude::*};
@@ -22,14 +22,15 @@ pub fn DrawerPanel(
     workspace: Workspace,
 ) -> impl IntoView {
     let open = workspace.drawer;
-    let height = RwSignal::new(240.0_f64);
-    Effect::new(move |_| {
-        if let Some(kept) =
-            browser::remembered("designer.drawer").and_then(|text| text.parse().ok())
-        {
-            height.set(kept);
+    let is_beside = workspace.panels.drawer_is_beside;
+    let (height, width) = (Length::new(&HEIGHT), Length::new(&WIDTH));
+    let length = move || {
+        if is_beside.get_untracked() {
+            width
+        } else {
+            height
         }
-    });
+    };
     let counts = Memo::new(move |_| {
         workspace.problems.with(|problems| {
             let count = |severity| {
@@ -46,9 +47,16 @@ pub fn DrawerPanel(
     };
     let show = move |which: Drawer| open.set(which);
     let held = StoredValue::new(None::<(i32, f64)>);
+    let along = move |event: &ev::PointerEvent| {
+        if is_beside.get_untracked() {
+            event.client_x()
+        } else {
+            event.client_y()
+        }
+    };
     let grab = move |event: ev::PointerEvent| {
         use wasm_bindgen::JsCast;
-        held.set_value(Some((event.client_y(), height.get_untracked())));
+        held.set_value(Some((along(&event), length().px.get_untracked())));
         if let Some(element) = event
             .current_target()
             .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
@@ -59,30 +67,37 @@ pub fn DrawerPanel(
     };
     let drag = move |event: ev::PointerEvent| {
         if let Some((start, before)) = held.get_value() {
-            height.set((before + f64::from(start - event.client_y())).clamp(96.0, 640.0));
+            length().set(before + f64::from(start - along(&event)));
         }
     };
     let let_go = move || {
         if held.get_value().is_some() {
             held.set_value(None);
-            browser::remember("designer.drawer", &height.get_untracked().to_string());
+            length().remember();
         }
     };
     let by_key = move |event: ev::KeyboardEvent| {
-        let by = match event.key().as_str() {
-            "ArrowUp" => 24.0,
-            "ArrowDown" => -24.0,
+        let by = match (is_beside.get_untracked(), event.key().as_str()) {
+            (false, "ArrowUp") | (true, "ArrowLeft") => 24.0,
+            (false, "ArrowDown") | (true, "ArrowRight") => -24.0,
             _ => return,
         };
         event.prevent_default();
-        height.update(|height| *height = (*height + by).clamp(96.0, 640.0));
+        length().set(length().px.get_untracked() + by);
+        length().remember();
+    };
+    let sizes = move || {
+        let (height, width) = (height.px.get(), width.px.get());
+        format!("--drawer-height: {height}px; --drawer-width: {width}px")
     };
     view! {
-        <section class="drawer" aria-label="Problems, code and history" data-open=move || (open.get() != Drawer::Closed).to_string()>
+        <section class="drawer" aria-label="Problems, code and history" style=sizes data-open=move || (open.get() != Drawer::Closed).to_string()>
             {move || (open.get() != Drawer::Closed).then(|| view! {
                 <div
-                    class="drawer-split" role="separator" tabindex="0" aria-orientation="horizontal" aria-label="Height of the drawer"
-                    aria-valuenow=move || format!("{:.0}", height.get())
+                    class="drawer-split" role="separator" tabindex="0"
+                    aria-orientation=move || if is_beside.get() { "vertical" } else { "horizontal" }
+                    aria-label=move || if is_beside.get() { "Width of the drawer" } else { "Height of the drawer" }
+                    aria-valuenow=move || format!("{:.0}", if is_beside.get() { width.px.get() } else { height.px.get() })
                     on:pointerdown=grab on:pointermove=drag on:pointerup=move |_| let_go() on:pointercancel=move |_| let_go() on:keydown=by_key
                 ></div>
             })}
@@ -103,6 +118,15 @@ pub fn DrawerPanel(
                     </button>
                 </div>
                 {move || (open.get() == Drawer::Code).then(|| view! { <EditorKeys source=Source::Template /> })}
+                {move || (open.get() != Drawer::Closed).then(|| view! {
+                    <button
+                        type="button" class="button drawer-move" data-look="ghost" data-size="icon-small"
+                        title=move || place_words(is_beside.get()) aria-label=move || place_words(is_beside.get())
+                        on:click=move |_| workspace.panels.move_drawer()
+                    >
+                        {move || if is_beside.get() { view! { <Icon name="panel-bottom" /> } } else { view! { <Icon name="panel-right" /> } }}
+                    </button>
+                })}
                 <button
                     type="button" class="button" data-look="ghost" data-size="icon-small"
                     aria-label=move || if open.get() == Drawer::Closed { "Open the drawer" } else { "Close the drawer" }
@@ -115,22 +139,84 @@ pub fn DrawerPanel(
             {move || match open.get() {
                 Drawer::Closed => ().into_any(),
                 Drawer::Problems => view! {
-                    <div class="drawer-body" role="tabpanel" id="drawer-problems" aria-labelledby="drawer-tab-problems" style:height=move || format!("{}px", height.get())>
+                    <div class="drawer-body" role="tabpanel" id="drawer-problems" aria-labelledby="drawer-tab-problems">
                         <ProblemList workspace />
                     </div>
                 }.into_any(),
                 Drawer::Code => view! {
-                    <div class="drawer-body" role="tabpanel" id="drawer-code" aria-labelledby="drawer-tab-code" style:height=move || format!("{}px", height.get())>
+                    <div class="drawer-body" role="tabpanel" id="drawer-code" aria-labelledby="drawer-tab-code">
                         <CodeEditor workspace source=Source::Template />
                     </div>
                 }.into_any(),
                 Drawer::History => view! {
-                    <div class="drawer-body" role="tabpanel" id="drawer-history" aria-labelledby="drawer-tab-history" style:height=move || format!("{}px", height.get())>
+                    <div class="drawer-body" role="tabpanel" id="drawer-history" aria-labelledby="drawer-tab-history">
                         <History workspace />
                     </div>
                 }.into_any(),
             }}
         </section>
+    }
+}
+
+fn place_words(is_beside: bool) -> &'static str {
+    if is_beside {
+        "Move the drawer below the canvas"
+    } else {
+        "Move the drawer beside the canvas"
+    }
+}
+
+/// Limits of a length of the drawer.
+struct Limits {
+    /// Key of the browser's storage.
+    key: &'static str,
+    first: f64,
+    min: f64,
+    max: f64,
+}
+
+const HEIGHT: Limits = Limits {
+    key: "designer.drawer",
+    first: 240.0,
+    min: 96.0,
+    max: 640.0,
+};
+const WIDTH: Limits = Limits {
+    key: "designer.drawer-width",
+    first: 440.0,
+    min: 280.0,
+    max: 1200.0,
+};
+
+/// Height or width of the drawer in CSS pixels, kept in the browser.
+#[derive(Clone, Copy)]
+struct Length {
+    px: RwSignal<f64>,
+    limits: &'static Limits,
+}
+
+impl Length {
+    /// The length of earlier visits.
+    fn new(limits: &'static Limits) -> Self {
+        let length = Self {
+            px: RwSignal::new(limits.first),
+            limits,
+        };
+        Effect::new(move |_| {
+            let kept = browser::remembered(limits.key).and_then(|text| text.parse().ok());
+            if let Some(kept) = kept {
+                length.set(kept);
+            }
+        });
+        length
+    }
+
+    fn set(self, px: f64) {
+        self.px.set(px.clamp(self.limits.min, self.limits.max));
+    }
+
+    fn remember(self) {
+        browser::remember(self.limits.key, &self.px.get_untracked().to_string());
     }
 }
 

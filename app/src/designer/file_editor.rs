@@ -38,6 +38,18 @@ impl Opened {
         self.open.set(true);
     }
 
+    /// Opens the file that the template names. A missing one is created without content.
+    pub fn open_or_create(self, workspace: Workspace, name: &str) {
+        let bundle = workspace.bundle.get_untracked();
+        if let Some(path) = bundle.find(None, name) {
+            self.open(path);
+            return;
+        }
+        let bundle = with_file(&bundle, name, String::new());
+        workspace.set_bundle(bundle, &format!("Added {name}"));
+        self.open(name);
+    }
+
     /// Creates an empty file and opens it.
     pub fn start(self, workspace: Workspace) {
         let bundle = workspace.bundle.get_untracked();

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use api::{DesignVersion, DesignVersionSummary};
-use canvas::compare::{Difference, Kind};
+use canvas::compare::{self, Difference, Kind};
 use hot::document::Document;
 use leptos::{ev, prelude::*};
 use leptos_router::hooks::use_query_map;
 
-use super::store::Workspace;
+use super::{board, store::Workspace};
 use crate::{
     client,
     load::Load,
@@ -48,8 +48,11 @@ pub fn History(
         leptos::task::spawn_local(async move {
             match client::design_version(&saving.id(), number).await {
                 Ok(version) => {
-                    let document = Document::parse(&*version.template);
-                    workspace.against.try_set(Some(Arc::new(document)));
+                    workspace.against.try_set(Some(Arc::new(compare::Version {
+                        document: Document::parse(&*version.template),
+                        bundle: version.beside.bundle(),
+                        places: board::places_of(&version.layout),
+                    })));
                     chosen.try_set(Some(Arc::new(version)));
                     problem.try_set(None);
                 }
@@ -160,7 +163,8 @@ fn Detail(
             "The design is as in version {number}. Undo takes it back."
         ));
     };
-    let differences = workspace.differences;
+    let (differences, moved) = (workspace.differences, workspace.moved);
+    let is_same = move || differences.with(|all| all.is_empty()) && moved.get() == 0;
     view! {
         <div class="history-head">
             <h3>{format!("Version {number}")}</h3>
@@ -175,23 +179,31 @@ fn Detail(
             })}
             <button
                 type="button" class="button" data-size="small" data-look="primary"
-                disabled=move || !session.can_change() || differences.with(|all| all.is_empty()) on:click=restore
+                disabled=move || !session.can_change() || is_same() on:click=restore
             >
                 <Icon name="undo-2" />"Restore"
             </button>
         </div>
         {move || {
             let all = differences.get();
-            if all.is_empty() {
-                return view! { <p class="panel-none"><Icon name="circle-check" />"The template is the same now."</p> }.into_any();
+            if is_same() {
+                return view! { <p class="panel-none"><Icon name="circle-check" />"The design is the same now."</p> }.into_any();
             }
             let is_open = all.len() <= UNFOLDED_MAX;
             view! {
                 <ul class="history-changes" aria-label=format!("Changes since version {number}")>
                     {all.iter().cloned().map(|one| view! { <Change workspace one is_open /> }).collect_view()}
+                    {move || (moved.get() > 0).then(|| view! { <li class="history-moved"><Icon name="layout-template" />{moved_words(moved.get())}</li> })}
                 </ul>
             }.into_any()
         }}
+    }
+}
+
+fn moved_words(count: usize) -> String {
+    match count {
+        1 => "Moved: 1 node".to_owned(),
+        count => format!("Moved: {count} nodes"),
     }
 }
 
@@ -203,6 +215,7 @@ fn Change(workspace: Workspace, one: Difference, is_open: bool) -> impl IntoView
         Kind::Removed => ("minus", "Removed since", "delete"),
     };
     let name = match &one.name {
+        Some(name) if one.section == compare::FILES => name.clone(),
         Some(name) => format!("{}.{name}", one.section),
         None if one.section.is_empty() => "The whole text".to_owned(),
         None => one.section.clone(),

@@ -99,12 +99,11 @@ fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView 
         Memo::new(move |_| line.with(|line| line.path.clone()))
     };
     let end = Memo::new(move |_| line.with(Line::end));
+    // A line of a reference is selected by its id.
+    let own_id = (stage.editable && !edge.ghost).then(|| edge.id.clone());
+    let name = edge.resource.clone().or(own_id);
     let touched = {
-        let ends = [
-            Some(edge.from.clone()),
-            Some(edge.to.clone()),
-            edge.resource.clone(),
-        ];
+        let ends = [Some(edge.from.clone()), Some(edge.to.clone()), name.clone()];
         Memo::new(move |_| {
             stage
                 .selection
@@ -115,7 +114,7 @@ fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView 
         let (from, to) = (stage.faded(&edge.from), stage.faded(&edge.to));
         move || (from.get() || to.get()).then_some("true")
     };
-    let selected = edge.resource.as_deref().map(|name| stage.selected(name));
+    let selected = name.as_deref().map(|name| stage.selected(name));
     let state = edge.resource.as_deref().map(|name| stage.state(name));
     let movable_end = (stage.editable && !edge.ghost).then(|| edge.id.clone());
     let title = match (&edge.resource, edge.label.as_str()) {
@@ -130,7 +129,7 @@ fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView 
             data-from=edge.from.clone()
             data-to=edge.to.clone()
             data-node=edge.resource.clone().filter(|_| !(stage.editable && edge.ghost))
-            data-name=edge.resource.clone()
+            data-name=name
             data-ghost=edge.ghost.then_some("true")
             data-touched=move || touched.get().then_some("true")
             data-faded=faded

@@ -1,17 +1,18 @@
 //! The context menu of the canvas: by the right button, a long press, or Shift+F10.
 
-use canvas::{
-    commands::{Alignment, Axis},
-    geometry::ScreenPoint,
-};
+use canvas::geometry::ScreenPoint;
 use leptos::{ev, html, prelude::*};
 
-use super::{clipboard, overlay::ContextMenu, store::Workspace, surface};
+use super::{
+    clipboard,
+    overlay::ContextMenu,
+    store::{ALIGNMENTS, DISTRIBUTIONS, Workspace},
+    surface,
+};
 use crate::{browser, ui::Icon};
 
-/// Size of the menu in CSS pixels, to keep it on the canvas.
-const WIDTH: f64 = 220.0;
-const ROW: f64 = 30.0;
+/// Distance of the menu from the edges of the canvas, in CSS pixels.
+const MARGIN: f64 = 8.0;
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -85,6 +86,25 @@ fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
             ],
         ];
     }
+    let delete = entry(
+        "trash-2",
+        "Delete",
+        "Del",
+        Callback::new(move |()| workspace.delete_selected()),
+    );
+    if menu
+        .on
+        .as_deref()
+        .is_some_and(|name| workspace.is_line(name))
+    {
+        let edit = entry(
+            "pencil",
+            "Edit",
+            "",
+            Callback::new(move |()| workspace.edit_connection()),
+        );
+        return vec![vec![edit], vec![delete]];
+    }
     let count = workspace.selected_names().len();
     let mut groups = Vec::new();
     if count == 1 {
@@ -124,51 +144,34 @@ fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
         ),
     ]);
     if count > 1 {
-        let align = |icon, label, to| {
+        let tidy = entry(
+            "layout-template",
+            "Tidy up the selection",
+            "",
+            Callback::new(move |()| workspace.tidy()),
+        );
+        let align = ALIGNMENTS.map(|(icon, label, to)| {
             entry(
                 icon,
                 label,
                 "",
                 Callback::new(move |()| workspace.align(to)),
             )
-        };
-        groups.push(vec![
-            entry(
-                "layout-template",
-                "Tidy up the selection",
-                "",
-                Callback::new(move |()| workspace.tidy()),
-            ),
-            align("align-start-vertical", "Align left", Alignment::Left),
-            align("align-center-vertical", "Align centre", Alignment::Centre),
-            align("align-end-vertical", "Align right", Alignment::Right),
-            align("align-start-horizontal", "Align top", Alignment::Top),
-            align("align-center-horizontal", "Align middle", Alignment::Middle),
-            align("align-end-horizontal", "Align bottom", Alignment::Bottom),
-        ]);
+        });
+        groups.push([tidy].into_iter().chain(align).collect());
     }
     if count > 2 {
-        groups.push(vec![
+        let distribute = DISTRIBUTIONS.map(|(icon, label, axis)| {
             entry(
-                "align-horizontal-distribute-center",
-                "Distribute across",
+                icon,
+                label,
                 "",
-                Callback::new(move |()| workspace.distribute(Axis::Across)),
-            ),
-            entry(
-                "align-vertical-distribute-center",
-                "Distribute down",
-                "",
-                Callback::new(move |()| workspace.distribute(Axis::Down)),
-            ),
-        ]);
+                Callback::new(move |()| workspace.distribute(axis)),
+            )
+        });
+        groups.push(distribute.to_vec());
     }
-    groups.push(vec![entry(
-        "trash-2",
-        "Delete",
-        "Del",
-        Callback::new(move |()| workspace.delete_selected()),
-    )]);
+    groups.push(vec![delete]);
     groups
 }
 
@@ -192,17 +195,21 @@ fn Open(workspace: Workspace, menu: ContextMenu) -> impl IntoView {
     let rows: usize = groups.iter().map(Vec::len).sum();
     let root = NodeRef::<html::Div>::new();
     let chosen = RwSignal::new(0_usize);
-    let size = surface::size(workspace.root).unwrap_or_default();
-    let height = rows as f64 * ROW + groups.len() as f64 * 9.0;
-    let x = menu.at.x.min(size.width - WIDTH - 8.0).max(8.0);
-    let y = menu.at.y.min(size.height - height - 8.0).max(8.0);
+    let place = RwSignal::new(menu.at);
     let actions: Vec<Callback<()>> = groups.iter().flatten().map(|entry| entry.run).collect();
     let actions = StoredValue::new(actions);
     let focus = move |index: usize| browser::focus(&format!("context-{index}"));
     Effect::new(move |_| {
-        if root.get().is_some() {
-            focus(0);
-        }
+        let Some(root) = root.get() else { return };
+        // Its size follows from the text size, and from the canvas that it may not exceed.
+        let canvas = surface::size(workspace.root).unwrap_or_default();
+        let fit =
+            |at: f64, size: i32, room: f64| at.min(room - f64::from(size) - MARGIN).max(MARGIN);
+        place.set(ScreenPoint::new(
+            fit(menu.at.x, root.offset_width(), canvas.width),
+            fit(menu.at.y, root.offset_height(), canvas.height),
+        ));
+        focus(0);
     });
     let close = move || {
         workspace.menu.set(None);
@@ -253,9 +260,9 @@ fn Open(workspace: Workspace, menu: ContextMenu) -> impl IntoView {
     });
     view! {
         <div
-            class="context-menu" role="menu" aria-label="Actions" node_ref=root style:transform=format!("translate({x}px, {y}px)")
+            class="context-menu" role="menu" aria-label="Actions" node_ref=root style:transform=move || format!("translate({}px, {}px)", place.get().x, place.get().y)
             on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
-            on:dblclick=|event| event.stop_propagation() on:keydown=key
+            on:dblclick=|event| event.stop_propagation() on:wheel=|event| event.stop_propagation() on:keydown=key
             on:contextmenu=|event| { event.prevent_default(); event.stop_propagation() }
         >
             {rows.collect_view()}

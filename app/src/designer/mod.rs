@@ -157,7 +157,7 @@ fn Designer(opened: Opened, name: RwSignal<Option<String>>) -> impl IntoView {
             data-inspector=move || (!workspace.panels.inspector.get()).then_some("folded")
         >
             <Palette workspace />
-            <div class="designer-centre">
+            <div class="designer-centre" data-drawer=move || workspace.panels.drawer_is_beside.get().then_some("beside")>
                 <DeploymentNote workspace />
                 <ConflictNotice workspace />
                 <Canvas workspace />

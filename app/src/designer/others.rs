@@ -33,8 +33,9 @@ fn follow_as(workspace: Workspace, page: String, pause_ms: i32) {
             };
             if browser::is_visible() {
                 let selected = workspace.selection.try_with_untracked(|selection| {
-                    let names = selection.names().take(SELECTED_MAX);
-                    names.map(str::to_owned).collect()
+                    // Lines have ids of this drawing.
+                    let names = selection.names().filter(|name| !workspace.is_line(name));
+                    names.take(SELECTED_MAX).map(str::to_owned).collect()
                 });
                 let request = ViewerRequest {
                     page: page.clone(),

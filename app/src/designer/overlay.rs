@@ -7,6 +7,7 @@ use crate::browser;
 
 const PALETTE_KEY: &str = "designer-palette";
 const INSPECTOR_KEY: &str = "designer-inspector";
+const DRAWER_KEY: &str = "designer-drawer-place";
 
 /// An open context menu.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,13 +40,15 @@ pub struct Picker {
     pub search: String,
 }
 
-/// Whether the panels are unfolded.
+/// Whether the panels are unfolded, and the drawer's place.
 #[derive(Clone, Copy)]
 pub struct Panels {
     /// The palette, on the left.
     pub palette: RwSignal<bool>,
     /// The form of the selection, on the right.
     pub inspector: RwSignal<bool>,
+    /// True if the open drawer is beside the canvas, false below it.
+    pub drawer_is_beside: RwSignal<bool>,
 }
 
 impl Panels {
@@ -55,7 +58,17 @@ impl Panels {
         Self {
             palette: RwSignal::new(is_open(PALETTE_KEY)),
             inspector: RwSignal::new(is_open(INSPECTOR_KEY)),
+            drawer_is_beside: RwSignal::new(
+                browser::remembered(DRAWER_KEY).as_deref() == Some("beside"),
+            ),
         }
+    }
+
+    /// Moves the drawer from below the canvas to its side, or back.
+    pub fn move_drawer(self) {
+        let is_beside = !self.drawer_is_beside.get_untracked();
+        self.drawer_is_beside.set(is_beside);
+        browser::remember(DRAWER_KEY, if is_beside { "beside" } else { "below" });
     }
 
     /// Folds or unfolds the palette.

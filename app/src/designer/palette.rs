@@ -4,7 +4,7 @@
 //! pointer events instead of the browser's drag and drop, because they support touch and report the position during the
 //! move.
 
-use canvas::{commands::Item, geometry::ScreenPoint, palette};
+use canvas::{commands::Item, drawing::Edge, geometry::ScreenPoint, palette};
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
@@ -79,7 +79,8 @@ pub fn Palette(
         }
         event.prevent_default();
         let best = workspace.types.with_untracked(|types| {
-            let found = search.with_untracked(|search| palette::search(types, search));
+            let recent = workspace.recent_items();
+            let found = search.with_untracked(|search| palette::search(types, &recent, search));
             found.into_iter().next()
         });
         if let Some(best) = best.filter(|_| is_searching.get_untracked()) {
@@ -152,7 +153,7 @@ fn Found(
     move || {
         let entries = workspace
             .types
-            .with(|types| palette::search(types, &search.get()));
+            .with(|types| palette::search(types, &workspace.recent_items(), &search.get()));
         if entries.is_empty() {
             return view! { <p class="panel-none">"Nothing matches."</p> }.into_any();
         }
@@ -317,6 +318,7 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
                     continue;
                 };
                 rows.push(Row {
+                    label: name.clone(),
                     name: name.clone(),
                     title: node.title.clone(),
                     depth,
@@ -325,21 +327,12 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
                     ghost: node.ghost.is_some(),
                 });
                 let lines = drawing
-                    .edges()
-                    .iter()
+                    .edges_of(&name)
                     .filter(|edge| edge.from == name)
-                    .filter_map(|edge| {
-                        let resource = edge.resource.clone()?;
-                        Some(Row {
-                            name: resource,
-                            title: "Router interface".to_owned(),
-                            depth: depth + 1,
-                            icon: "router",
-                            hue: "network",
-                            ghost: edge.ghost,
-                        })
-                    });
+                    .filter(|edge| edge.resource.is_some() || !edge.ghost)
+                    .map(|edge| line_row(edge, depth + 1));
                 rows.extend(node.parts.iter().map(|part| Row {
+                    label: part.name.clone(),
                     name: part.name.clone(),
                     title: part.title.clone(),
                     depth: depth + 1,
@@ -357,7 +350,7 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
             }
             rows.retain(|row| {
                 wanted.is_empty()
-                    || row.name.to_lowercase().contains(&wanted)
+                    || row.label.to_lowercase().contains(&wanted)
                     || row.title.to_lowercase().contains(&wanted)
             });
             rows
@@ -380,7 +373,7 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
                                 on:click=move |_| { workspace.select(&name); workspace.reveal_selected() }
                             >
                                 <Icon name=row.icon />
-                                <span class="truncate">{row.name}</span>
+                                <span class="truncate">{row.label}</span>
                                 {move || (tally.get().all() > 0).then(|| view! { <span class="outline-problems">{tally.get().all()}</span> })}
                             </button>
                         </li>
@@ -392,9 +385,39 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
     }
 }
 
+/// The row of a line: a router's interface, or a reference.
+fn line_row(edge: &Edge, depth: usize) -> Row {
+    match &edge.resource {
+        Some(resource) => Row {
+            name: resource.clone(),
+            label: resource.clone(),
+            title: "Router interface".to_owned(),
+            depth,
+            icon: "router",
+            hue: "network",
+            ghost: edge.ghost,
+        },
+        None => Row {
+            name: edge.id.clone(),
+            label: match edge.label.as_str() {
+                "" => format!("to {}", edge.end_name()),
+                label => format!("to {} ({label})", edge.end_name()),
+            },
+            title: "Connection".to_owned(),
+            depth,
+            icon: "cable",
+            hue: "orchestration",
+            ghost: false,
+        },
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Row {
+    /// Name of the resource, or id of the line.
     name: String,
+    /// Text of the row.
+    label: String,
     title: String,
     depth: usize,
     icon: &'static str,

@@ -11,7 +11,9 @@ pub fn FoldButtons(
     /// The page's state.
     workspace: Workspace,
 ) -> impl IntoView {
-    let Panels { palette, inspector } = workspace.panels;
+    let Panels {
+        palette, inspector, ..
+    } = workspace.panels;
     view! {
         <FoldButton
             side="left" label="Palette" title="Fold or unfold the palette ([)" icon="panel-left" open=palette

@@ -33,6 +33,8 @@ struct Choice {
     resource_type: String,
     category: Category,
     proposal: Proposal,
+    /// The item that is added, if one is.
+    item: Option<Item>,
 }
 
 impl Workspace {
@@ -87,7 +89,7 @@ fn choices(workspace: Workspace, picker: &Picker, search: &str) -> Vec<Choice> {
     let at = workspace.view.get_untracked().to_canvas(picker.at);
     let of_items = |propose: &dyn Fn(&commands::CommandInput<'_>, &Item) -> Option<Proposal>| {
         workspace.with_input(|input| {
-            palette::search(input.types, search)
+            palette::search(input.types, &input.recent.items, search)
                 .into_iter()
                 .filter_map(|entry| {
                     Some(Choice {
@@ -96,6 +98,7 @@ fn choices(workspace: Workspace, picker: &Picker, search: &str) -> Vec<Choice> {
                         detail: entry.summary,
                         resource_type: entry.resource_type,
                         category: entry.category,
+                        item: Some(entry.item),
                     })
                 })
                 .take(SHOWN_MAX)
@@ -151,6 +154,7 @@ fn ends(input: &commands::CommandInput<'_>, from: &str, search: &str) -> Vec<Cho
                 resource_type,
                 category,
                 proposal,
+                item: None,
             })
         })
         .take(SHOWN_MAX)
@@ -211,7 +215,11 @@ fn Open(workspace: Workspace, picker: Picker) -> impl IntoView {
         let choice = found.with_untracked(|found| found.get(index).cloned());
         if let Some(choice) = choice {
             close();
-            workspace.apply(&choice.proposal);
+            if workspace.apply(&choice.proposal)
+                && let Some(item) = &choice.item
+            {
+                workspace.remember_item(item);
+            }
         }
     };
     let key = move |event: ev::KeyboardEvent| {

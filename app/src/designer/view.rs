@@ -88,7 +88,7 @@ pub fn Canvas(
             let on = under(&event, at).filter(|name| name != INTERNET);
             pointer.when_held(move || workspace.open_menu(at, on));
         }
-        if surface::node_of(&event).is_none()
+        if surface::node_of(&event).is_none_or(|name| workspace.is_line(&name))
             && let Some(element) = root.get_untracked()
         {
             // With focus, the canvas gets key events. Without focus, the window's listener still gets them.

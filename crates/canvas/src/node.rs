@@ -125,3 +125,13 @@ pub struct Edge {
     /// True if a pass adds the line.
     pub ghost: bool,
 }
+
+impl Edge {
+    /// Name of the second node, for users.
+    pub fn end_name(&self) -> &str {
+        match self.to.as_str() {
+            INTERNET => "the Internet",
+            name => name,
+        }
+    }
+}

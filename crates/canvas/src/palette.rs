@@ -63,6 +63,11 @@ const USUAL: [&str; 16] = [
 /// Resources whose title, type or summary contains all words of `search`, or the usual ones without a search. Networks,
 /// routers and servers come first and add more than the bare type.
 pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
+    offered(registry, &[], search)
+}
+
+/// Like [`resources`], with these items too.
+fn offered(registry: &Registry, recent: &[String], search: &str) -> Vec<Group> {
     let entry = |title: &str, summary: &str, category, resource_type: &str, item| Entry {
         title: title.to_owned(),
         summary: summary.to_owned(),
@@ -113,7 +118,9 @@ pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
         let name = described.name.as_str();
         // Helper types are for the passes, and removed types are for old templates only.
         let offered = !name.starts_with("Stackloom::") && !described.any_property;
-        let wanted = !search.trim().is_empty() || USUAL.contains(&name);
+        let wanted = !search.trim().is_empty()
+            || USUAL.contains(&name)
+            || recent.iter().any(|key| key == name);
         if offered && wanted && !known.contains(&name) {
             entries.push(entry(
                 &described.title,
@@ -156,25 +163,33 @@ pub fn components(registry: &Registry, search: &str) -> Vec<Entry> {
         .collect()
 }
 
-/// Resources and catalogue items that match `search`, the best first. Without a search the usual ones.
+/// Resources and catalogue items that match `search`, the best first. Without a search the recent ones, by their
+/// [keys](Item::key), then the usual ones.
 ///
 /// A match in the title comes before one in the type, and that before one in the summary. A match at the start comes
-/// before one in the middle, and a short title before a long one.
-pub fn search(registry: &Registry, search: &str) -> Vec<Entry> {
-    let groups = resources(registry, search).into_iter();
+/// before one in the middle, a recent item before others, and a short title before a long one.
+pub fn search(registry: &Registry, recent: &[String], search: &str) -> Vec<Entry> {
+    let groups = offered(registry, recent, search).into_iter();
     let mut entries: Vec<Entry> = groups
         .flat_map(|group| group.entries)
         .chain(components(registry, search))
         .collect();
     let wanted = search.trim().to_lowercase();
-    if !wanted.is_empty() {
-        entries.sort_by_cached_key(|entry| rank(entry, &wanted));
+    let age = |entry: &Entry| {
+        let mut keys = recent.iter();
+        let age = keys.position(|key| key == entry.item.key());
+        age.unwrap_or(recent.len())
+    };
+    if wanted.is_empty() {
+        entries.sort_by_key(age);
+    } else {
+        entries.sort_by_cached_key(|entry| rank(entry, &wanted, age(entry)));
     }
     entries
 }
 
 /// Smaller is better.
-fn rank(entry: &Entry, wanted: &str) -> (usize, bool, usize, String) {
+fn rank(entry: &Entry, wanted: &str, age: usize) -> (usize, usize, bool, usize, String) {
     let title = entry.title.to_lowercase();
     let resource_type = entry.resource_type.to_lowercase();
     let starts_word = |text: &str| {
@@ -195,7 +210,7 @@ fn rank(entry: &Entry, wanted: &str) -> (usize, bool, usize, String) {
         5
     };
     let is_rare = matches!(&entry.item, Item::Other(name) if !USUAL.contains(&name.as_str()));
-    (place, is_rare, title.len(), title)
+    (place, age, is_rare, title.len(), title)
 }
 
 fn matches(entry: &Entry, search: &str) -> bool {
@@ -212,7 +227,7 @@ mod tests {
     use crate::drawing::tests::registry;
 
     fn first(wanted: &str) -> String {
-        search(&registry(), wanted)
+        search(&registry(), &[], wanted)
             .first()
             .map(|entry| entry.title.clone())
             .unwrap_or_default()
@@ -229,10 +244,26 @@ mod tests {
 
     #[test]
     fn without_a_search_the_usual_entries_are_offered() {
-        let entries = search(&registry(), "");
+        let entries = search(&registry(), &[], "");
         let has = |title: &str| entries.iter().any(|entry| entry.title == title);
         assert!(has("Network") && has("nginx"));
         assert!(!has("Encrypted volume type"));
-        assert!(search(&registry(), "no such thing").is_empty());
+        assert!(search(&registry(), &[], "no such thing").is_empty());
+    }
+
+    #[test]
+    fn recent_items_come_first() {
+        let recent = ["OS::Cinder::QoSSpecs", "private-server"].map(str::to_owned);
+        let titles = |wanted: &str| -> Vec<String> {
+            let found = search(&registry(), &recent, wanted).into_iter();
+            found.map(|entry| entry.title).collect()
+        };
+        let all = search(&registry(), &recent, "");
+        assert_eq!(all[0].resource_type, "OS::Cinder::QoSSpecs");
+        assert_eq!(all[1].title, "Private server");
+        let servers = titles("server");
+        let place = |title: &str| servers.iter().position(|one| one == title).expect("it");
+        assert!(place("Private server") < place("Public server"));
+        assert_eq!(titles("volume")[0], "Volume", "a better match stays first");
     }
 }

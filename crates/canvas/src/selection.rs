@@ -1,6 +1,6 @@
 //! The selected resources.
 //!
-//! Resources are stored by name, so that a selection survives redrawing. A change of the selection makes no history
+//! Resources are stored by name, and lines without a resource by their id, so that a selection survives redrawing. A change of the selection makes no history
 //! entry, so it does not discard redo.
 
 use std::collections::BTreeSet;

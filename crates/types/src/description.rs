@@ -1,6 +1,7 @@
 //! The description of a resource type.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use yaql::shown;
 
 use crate::{
@@ -25,6 +26,9 @@ pub struct ResourceType {
     pub shape: Shape,
     /// Properties, in the order of forms.
     pub properties: Vec<Property>,
+    /// Values that forms offer together, by their labels. Each is a map of properties.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub presets: Vec<(String, Value)>,
     /// Attributes for `get_attr`.
     pub attributes: Vec<Attribute>,
     /// Attributes of Heat without a value in Stackloom. A template that uses one gets a warning.

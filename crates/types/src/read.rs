@@ -18,7 +18,8 @@
 //! The kind of a property is a key without a value (`string`), or with its contents (`list`, `map`). Flags are keys
 //! without a value: `required`, `updates` (changes keep the id; without it they replace the resource), `hidden`,
 //! `unsupported`, `secret`, `multiline`. `connects` and `nests` name the types that a property references; with `takes`
-//! its value is an attribute of them instead of the id. `presets` are entries that forms offer for a list, by label.
+//! its value is an attribute of them instead of the id. `presets` are entries that forms offer for a list, by label. Those
+//! of a type are several properties at once.
 //! Descriptions are data instead of code, as 170 types built by function calls
 //! would be half a megabyte of machine code.
 
@@ -47,6 +48,7 @@ pub(super) fn resource_type(text: &str) -> Result<ResourceType, String> {
             "any_property" => described.any_property = true,
             "any_attribute" => described.any_attribute = true,
             "properties" => described.properties = properties(node)?,
+            "presets" => described.presets = presets(node),
             "rules" => described.rules = rules(node)?,
             "update_policy" => described.update_policy = properties(node)?,
             "not_given" => described.not_given = strings(node)?,
@@ -164,12 +166,7 @@ fn property(name: &str, node: &Node) -> Result<Property, String> {
             "default" => property.default = Some(node.to_json()),
             "formerly" => property.formerly = Some(string(node)?),
             "choices" => property.choices = Some(word(node)?),
-            "presets" => {
-                let entries = node.entries().unwrap_or_default().iter();
-                property.presets = entries
-                    .map(|entry| (entry.key.clone(), entry.value.to_json()))
-                    .collect();
-            }
+            "presets" => property.presets = presets(node),
             "says" => property.summary = string(node)?,
             "nests" => property = property.refers(ReferenceRole::Nests, strings(node)?),
             "connects" => property = property.refers(ReferenceRole::Connects, strings(node)?),
@@ -185,6 +182,14 @@ fn property(name: &str, node: &Node) -> Result<Property, String> {
         of.rules = std::mem::take(&mut property.rules);
     }
     Ok(property)
+}
+
+/// Values by their labels.
+fn presets(node: &Node) -> Vec<(String, Value)> {
+    let entries = node.entries().unwrap_or_default().iter();
+    entries
+        .map(|entry| (entry.key.clone(), entry.value.to_json()))
+        .collect()
 }
 
 fn rules(node: &Node) -> Result<Vec<Rule>, String> {

@@ -174,7 +174,7 @@ pub fn EditorKeys(
             (&["Ctrl", "F"], "finds"),
             (&["Esc", "Tab"], "leaves"),
         ],
-        Source::File(_) => &[
+        Source::File(_) | Source::Value { .. } => &[
             (&["Ctrl", "F"], "finds"),
             (&["Ctrl", "M"], "lets Tab leave"),
             (&["Esc"], "closes"),
@@ -286,7 +286,9 @@ fn too_long(source: &Source, bytes: f64) -> String {
             "a template may have at most {} KiB",
             hot::document::Limits::default().bytes_max / 1024
         ),
-        Source::File(_) => format!("a file here may have at most {} KiB", LONG_MAX / 1024),
+        Source::File(_) | Source::Value { .. } => {
+            format!("a text here may have at most {} KiB", LONG_MAX / 1024)
+        }
     };
     format!(
         "The text has {:.1} MB, but {limit}. Nothing was inserted.",

@@ -1,7 +1,10 @@
 //! The text of an editor: its source, and how it is read and changed.
 
 use api::Diagnostic;
+use canvas::form;
+use hot::document::Edit;
 use leptos::prelude::*;
+use serde_json::json;
 
 use crate::designer::store::Workspace;
 
@@ -12,6 +15,13 @@ pub enum Source {
     Template,
     /// The file of this path beside the template.
     File(String),
+    /// A text in the template, such as a script.
+    Value {
+        /// Path of the text.
+        path: Vec<String>,
+        /// Label of its changes in the history.
+        change: String,
+    },
 }
 
 impl Source {
@@ -20,6 +30,7 @@ impl Source {
         match self {
             Source::Template => "Template",
             Source::File(_) => "Content",
+            Source::Value { .. } => "Text",
         }
     }
 
@@ -28,14 +39,16 @@ impl Source {
         match self {
             Source::Template => "template-keys",
             Source::File(_) => "file-keys",
+            Source::Value { .. } => "text-keys",
         }
     }
 
-    /// The name that decides the language.
+    /// The name that decides the language. Empty if the first line of the text does.
     pub fn file(&self) -> &str {
         match self {
             Source::Template => "template.yaml",
             Source::File(path) => path,
+            Source::Value { .. } => "",
         }
     }
 
@@ -46,6 +59,10 @@ impl Source {
                 .editor
                 .with(|editor| editor.document().text().to_owned()),
             Source::File(path) => workspace.file_tracked(path).unwrap_or_default(),
+            Source::Value { path, .. } => workspace
+                .editor
+                .with(|editor| form::text_at(editor.template(), path))
+                .unwrap_or_default(),
         }
     }
 
@@ -59,6 +76,7 @@ impl Source {
                     .any(|end| path.ends_with(end));
                 is_yaml && text.contains("heat_template_version")
             }
+            Source::Value { .. } => false,
         }
     }
 
@@ -67,6 +85,13 @@ impl Source {
         match self {
             Source::Template => workspace.type_text(text),
             Source::File(path) => workspace.type_file(path, text),
+            Source::Value { path, change } => {
+                let edit = Edit::Set {
+                    path: path.clone(),
+                    value: json!(text),
+                };
+                workspace.edit(change, edit, Some(&path.join(".")));
+            }
         }
     }
 
@@ -75,13 +100,15 @@ impl Source {
         let is_here = |problem: &&Diagnostic| match self {
             Source::Template => problem.file.is_none(),
             Source::File(path) => problem.file.as_ref() == Some(path),
+            // The form shows them, because their lines are those of the template.
+            Source::Value { .. } => false,
         };
         workspace
             .problems
             .with(|problems| problems.iter().filter(is_here).cloned().collect())
     }
 
-    /// Undoes the last change. While a file is edited, only changes of this file.
+    /// Undoes the last change. While a file or a value is edited, only changes of this one.
     pub fn undo(&self, workspace: Workspace) {
         let label = |editor: &canvas::editor::Editor| editor.undo_label().map(str::to_owned);
         if self.is_own(workspace.editor.try_with_untracked(label).flatten()) {
@@ -89,7 +116,7 @@ impl Source {
         }
     }
 
-    /// Redoes the last undone change. While a file is edited, only changes of this file.
+    /// Redoes the last undone change. While a file or a value is edited, only changes of this one.
     pub fn redo(&self, workspace: Workspace) {
         let label = |editor: &canvas::editor::Editor| editor.redo_label().map(str::to_owned);
         if self.is_own(workspace.editor.try_with_untracked(label).flatten()) {
@@ -101,6 +128,7 @@ impl Source {
         match self {
             Source::Template => true,
             Source::File(path) => label.is_some_and(|label| label == Workspace::file_label(path)),
+            Source::Value { change, .. } => label.as_ref() == Some(change),
         }
     }
 }

@@ -165,7 +165,7 @@ impl Pointer {
             } => {
                 if name == INTERNET {
                     workspace.select_none();
-                } else if add {
+                } else if add && !workspace.is_line(&name) {
                     workspace.seal();
                     workspace
                         .selection

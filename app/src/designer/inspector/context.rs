@@ -1,10 +1,16 @@
 //! The form that a field belongs to.
 
-use canvas::form::{self, Field};
+use canvas::{
+    commands::Proposal,
+    form::{self, Field},
+};
 use hot::document::Edit;
 use leptos::prelude::*;
 
 use crate::designer::store::Workspace;
+
+/// Content of a field while its resources have different values.
+pub const MIXED: &str = "Several values";
 
 /// Builds the view of a field from the form, the form's fields, and the field; `true` for one without visible label.
 pub type FieldFn = fn(FormContext, Memo<Vec<Field>>, Field, bool) -> AnyView;
@@ -22,6 +28,8 @@ pub struct FormContext {
     pub field: FieldFn,
     /// Start of the ids of controls, unique on the page.
     pub ids: StoredValue<String>,
+    /// The resources of a form of several. Empty for other forms.
+    pub several: StoredValue<Vec<String>>,
 }
 
 impl FormContext {
@@ -33,7 +41,38 @@ impl FormContext {
             title: StoredValue::new(name.to_owned()),
             path: StoredValue::new(format!("resources.{name}.properties")),
             ids: StoredValue::new("field-".to_owned()),
+            several: StoredValue::default(),
         }
+    }
+
+    /// Form of an entry of a section, such as a parameter.
+    pub fn of_entry(workspace: Workspace, title: String, path: String, field: FieldFn) -> Self {
+        Self {
+            workspace,
+            field,
+            title: StoredValue::new(title),
+            ids: StoredValue::new(format!("{path}.")),
+            path: StoredValue::new(path),
+            several: StoredValue::default(),
+        }
+    }
+
+    /// Form of several resources of one type.
+    pub fn of_several(workspace: Workspace, names: Vec<String>, field: FieldFn) -> Self {
+        Self {
+            workspace,
+            field,
+            title: StoredValue::new(format!("{} resources", names.len())),
+            // Each resource shows its own problems.
+            path: StoredValue::new(String::new()),
+            ids: StoredValue::new("field-".to_owned()),
+            several: StoredValue::new(names),
+        }
+    }
+
+    /// True for a form of several resources.
+    pub fn is_of_several(self) -> bool {
+        self.several.with_value(|names| !names.is_empty())
     }
 
     /// Path of a field in problems.
@@ -65,6 +104,9 @@ impl FormContext {
         if text == field.text {
             return true;
         }
+        if self.is_of_several() {
+            return self.type_in_all(field, text);
+        }
         match form::edit(field, text) {
             Some(edit) => {
                 let key = field.path.join(".");
@@ -78,5 +120,29 @@ impl FormContext {
             }
             None => false,
         }
+    }
+
+    fn type_in_all(self, field: &Field, text: &str) -> bool {
+        let workspace = self.workspace;
+        let edits = workspace.editor.with_untracked(|editor| {
+            workspace.types.with_untracked(|types| {
+                workspace.cloud.with_untracked(|cloud| {
+                    self.several.with_value(|names| {
+                        form::edit_all(editor.template(), names, types, cloud, field, text)
+                    })
+                })
+            })
+        });
+        let Some(edits) = edits else {
+            return false;
+        };
+        let proposal = Proposal {
+            label: self.change_of(field),
+            edits,
+            ..Proposal::default()
+        };
+        let key = format!("all {}", field.name);
+        workspace.apply_typing(&proposal, Some(&key));
+        true
     }
 }

@@ -3,7 +3,7 @@
 use canvas::form::{self, Control, Field, Tick};
 use leptos::{ev, prelude::*};
 
-use super::context::FormContext;
+use super::context::{FormContext, MIXED};
 use crate::ui::{
     Icon,
     picker::{Pick, Picker},
@@ -29,7 +29,9 @@ pub(super) fn SelectControl(
     });
     let empty = move || {
         now.with(|field| {
-            if field.placeholder.is_empty() {
+            if field.is_mixed {
+                MIXED.to_owned()
+            } else if field.placeholder.is_empty() {
                 "Choose…".to_owned()
             } else {
                 format!("Default: {}", field.placeholder)

@@ -5,11 +5,12 @@ use hot::diagnostic::Severity;
 use leptos::{ev, prelude::*};
 
 use super::{
-    context::FormContext,
+    context::{FormContext, MIXED},
     controls::{ResourcesControl, SelectControl},
     fault::{FaultWithFixes, belongs},
     linked::{LinkedControl, SourceMenu},
     pairs::PairsControl,
+    script::{AreaControl, FileControl, ReplaceControl},
     table::TableControl,
 };
 use crate::ui::prose;
@@ -80,11 +81,21 @@ pub fn FieldView(
         format!("{faults_id} {help_id}")
     };
     // Parameters and conditions are themselves sources.
-    let has_sources = matches!(
-        field.path.first().map(String::as_str),
-        Some("resources" | "outputs")
-    );
-    let placeholder = field.placeholder.clone();
+    let has_sources = !form.is_of_several()
+        && matches!(
+            field.path.first().map(String::as_str),
+            Some("resources" | "outputs")
+        );
+    let placeholder = move || {
+        now.with(|field| {
+            if field.is_mixed {
+                MIXED.to_owned()
+            } else {
+                field.placeholder.clone()
+            }
+        })
+    };
+    let is_mixed = move || is_checkbox && now.with(|field| field.is_mixed);
     let proposals = Memo::new(move |_| now.with(|field| field.proposals.clone()));
     let list = (!field.proposals.is_empty()).then(|| format!("{id}-proposals"));
     let datalist = list.clone().map(|id| view! {
@@ -113,11 +124,7 @@ pub fn FieldView(
                 prop:checked=move || text() == "true" on:change=move |event| set(event_target_checked(&event).to_string()) />
         }
         .into_any(),
-        Control::Area => view! {
-            <textarea class="input" id=id.clone() rows="4" spellcheck="false" placeholder=placeholder
-                aria-describedby=described aria-invalid=invalid prop:value=text on:input=input></textarea>
-        }
-        .into_any(),
+        Control::Area => view! { <AreaControl form id=id.clone() now described placeholder=Signal::derive(placeholder) set=Callback::new(set) invalid=Signal::derive(move || invalid().is_some()) /> }.into_any(),
         Control::SecretArea => view! {
             <textarea class="input secret" id=id.clone() rows="4" spellcheck="false" autocomplete="off" placeholder=placeholder
                 aria-describedby=described aria-invalid=invalid prop:value=text on:input=input></textarea>
@@ -138,6 +145,8 @@ pub fn FieldView(
         Control::Table(_) => view! { <TableControl form id=id.clone() now described /> }.into_any(),
         Control::Pairs(_) => view! { <PairsControl form id=id.clone() now described /> }.into_any(),
         Control::Linked(_) => view! { <LinkedControl form id=id.clone() now described /> }.into_any(),
+        Control::File(_) => view! { <FileControl form id=id.clone() now described /> }.into_any(),
+        Control::Replace(_) => view! { <ReplaceControl form id=id.clone() now described /> }.into_any(),
     };
     view! {
         <div class="field" data-check=is_checkbox.then_some("true") data-bare=is_bare.then_some("true")>
@@ -145,6 +154,7 @@ pub fn FieldView(
             {has_sources.then(|| view! { <SourceMenu form now id=format!("{id}-source") label=field.label /> })}
             {control}
             {datalist}
+            {move || is_mixed().then(|| view! { <p class="help">{MIXED}</p> })}
             <div class="faults" id=faults_id>
             {move || unread.get().then(|| view! { <p class="fault" data-severity="warning">"This value is invalid. The last valid one is kept."</p> })}
             {move || faults.get().into_iter().map(|problem| view! { <FaultWithFixes workspace problem /> }).collect_view()}

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use canvas::form::{self, Field};
 use hot::{diagnostic::Diagnostic, document::Edit};
-use leptos::prelude::*;
+use leptos::{ev, prelude::*};
 use types::Category;
 
 use super::{
@@ -100,6 +100,11 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
         })
     };
     let is_server = resource_type == types::SERVER;
+    let presets: Vec<String> = workspace.types.with_untracked(|types| {
+        let described = types.get(&resource_type).into_iter();
+        let presets = described.flat_map(|described| &described.presets);
+        presets.map(|(label, _)| label.clone()).collect()
+    });
     let rename = {
         let check = move |to: &str| {
             let edit = Edit::RenameResource {
@@ -176,6 +181,7 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
             {move || problems_here.get().into_iter().map(|problem| view! { <FaultWithFixes workspace problem /> }).collect_view()}
             {rename()}
             {is_server.then(|| view! { <ServerMarks workspace name /> })}
+            <Presets workspace name labels=presets />
             <For each=move || part(true) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
                 <FieldView form fields field />
             </For>
@@ -195,4 +201,35 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
             </footer>
         </form>
     }
+}
+
+/// A select with the presets of the type, which set several properties at once.
+#[component]
+fn Presets(workspace: Workspace, name: StoredValue<String>, labels: Vec<String>) -> impl IntoView {
+    let chosen = move |event: ev::Event| {
+        let label = event_target_value(&event);
+        let proposal = workspace.editor.with_untracked(|editor| {
+            workspace.types.with_untracked(|types| {
+                let resource = editor.template().resource(&name.get_value())?;
+                let described = types.get(&resource.resource_type)?;
+                form::apply_preset(resource, described, &label)
+            })
+        });
+        if let Some(proposal) = proposal {
+            workspace.apply(&proposal);
+        }
+        // The select shows its first option again.
+        event_target::<web_sys::HtmlSelectElement>(&event).set_value("");
+    };
+    (!labels.is_empty()).then(|| {
+        view! {
+            <div class="field">
+                <label for="inspector-preset">"Preset"</label>
+                <select class="input" id="inspector-preset" on:change=chosen>
+                    <option value="">"Choose values…"</option>
+                    {labels.into_iter().map(|label| view! { <option value=label.clone()>{label.clone()}</option> }).collect_view()}
+                </select>
+            </div>
+        }
+    })
 }

@@ -3,6 +3,7 @@
 //! The form is derived from the document on every change. Each control reads its own field, so a keystroke redraws only
 //! its text and its problems. A new value is one edit of the document.
 
+mod connection;
 mod context;
 mod controls;
 mod fault;
@@ -14,14 +15,15 @@ mod marks;
 mod members;
 mod name;
 mod pairs;
+mod script;
 mod sections;
+mod several;
 mod table;
 
 use leptos::prelude::*;
 
-use self::form::Form;
+use self::{connection::ConnectionInspector, form::Form, several::SeveralInspector};
 use super::{files::Files, nodes::TypeIcon, store::Workspace};
-use crate::ui::Icon;
 
 /// The inspector.
 #[component]
@@ -34,15 +36,16 @@ pub fn Inspector(
             .selection
             .with(|selection| selection.lead().map(str::to_owned))
     });
-    let many = Memo::new(move |_| {
+    let is_several = Memo::new(move |_| {
         workspace
             .selection
-            .with(|selection| selection.names().count())
+            .with(|selection| selection.names().count() > 1)
     });
     view! {
         <aside class="inspector" aria-label="Inspector">
-            {move || match (lead.get(), many.get()) {
-                (_, many) if many > 1 => view! { <MultiInspector workspace many /> }.into_any(),
+            {move || match (lead.get(), is_several.get()) {
+                (_, true) => view! { <SeveralInspector workspace /> }.into_any(),
+                (Some(id), _) if workspace.is_line(&id) => view! { <ConnectionInspector workspace id /> }.into_any(),
                 (Some(name), _) => view! { <ResourceInspector workspace name /> }.into_any(),
                 (None, _) => view! { <EmptyInspector workspace /> }.into_any(),
             }}
@@ -92,23 +95,6 @@ fn EmptyInspector(workspace: Workspace) -> impl IntoView {
                 <li><kbd>"Ctrl"</kbd><kbd>"Z"</kbd>" undoes the last change"</li>
                 <li><kbd>"?"</kbd>" shows all shortcuts"</li>
             </ul>
-        </div>
-    }
-}
-
-#[component]
-fn MultiInspector(workspace: Workspace, many: usize) -> impl IntoView {
-    view! {
-        <div class="inspector-body">
-            <h2>{format!("{many} resources")}</h2>
-            <div class="inspector-buttons">
-                <button type="button" class="button" on:click=move |_| workspace.duplicate_selected()>
-                    <Icon name="copy-plus" />"Duplicate"
-                </button>
-                <button type="button" class="button" data-look="danger-quiet" on:click=move |_| workspace.delete_selected()>
-                    <Icon name="trash-2" />"Delete"
-                </button>
-            </div>
         </div>
     }
 }

@@ -137,13 +137,7 @@ fn facts(template: &hot::template::Template, section: Section, name: &str) -> St
 #[component]
 fn EntryForm(workspace: Workspace, section: Section, name: String) -> AnyView {
     let path = format!("{}.{name}", section.key());
-    let form = FormContext {
-        workspace,
-        field: field_view,
-        title: StoredValue::new(name.clone()),
-        path: StoredValue::new(path.clone()),
-        ids: StoredValue::new(format!("{path}.")),
-    };
+    let form = FormContext::of_entry(workspace, name.clone(), path.clone(), field_view);
     let fields = {
         let name = name.clone();
         Memo::new(move |_| {

@@ -6,6 +6,30 @@ use leptos::prelude::*;
 use super::Workspace;
 use crate::browser;
 
+/// The alignments, each with its icon and label.
+pub const ALIGNMENTS: [(&str, &str, Alignment); 6] = [
+    ("align-start-vertical", "Align left", Alignment::Left),
+    ("align-center-vertical", "Align centre", Alignment::Centre),
+    ("align-end-vertical", "Align right", Alignment::Right),
+    ("align-start-horizontal", "Align top", Alignment::Top),
+    ("align-center-horizontal", "Align middle", Alignment::Middle),
+    ("align-end-horizontal", "Align bottom", Alignment::Bottom),
+];
+
+/// The directions of equal gaps, each with its icon and label.
+pub const DISTRIBUTIONS: [(&str, &str, Axis); 2] = [
+    (
+        "align-horizontal-distribute-center",
+        "Distribute across",
+        Axis::Across,
+    ),
+    (
+        "align-vertical-distribute-center",
+        "Distribute down",
+        Axis::Down,
+    ),
+];
+
 impl Workspace {
     /// Tidies up the selection, or the whole drawing without one.
     pub fn tidy(self) {

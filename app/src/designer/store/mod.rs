@@ -20,7 +20,7 @@ use std::{
 
 use api::{CloudFacts, DesignViewer, Diagnostic};
 use canvas::{
-    commands::{CommandInput, Recent},
+    commands::{CommandInput, Item, Recent},
     compare::{self, Difference},
     drawing::Drawing,
     editor::Editor,
@@ -33,6 +33,7 @@ use leptos::{html, prelude::*};
 use planner::{compose, plan::Plan};
 use types::Registry;
 
+pub use self::arrange::{ALIGNMENTS, DISTRIBUTIONS};
 use self::{
     plan::Planning,
     problems::{of_plan, tallies},
@@ -50,7 +51,7 @@ use crate::ui::{use_confirm, use_toasts};
 /// Key of the browser's storage for [`Workspace::fades`].
 pub const FADES_KEY: &str = "designer-fades";
 
-/// Content of the drawer at the bottom.
+/// Content of the drawer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawer {
     /// Closed, to leave the space to the canvas.
@@ -105,11 +106,13 @@ pub struct Workspace {
     /// Effect of the current drag.
     pub hint: RwSignal<Option<Hint>>,
     /// The older version that the design is compared with.
-    pub against: RwSignal<Option<Arc<Document>>>,
+    pub against: RwSignal<Option<Arc<compare::Version>>>,
     /// API names of the states of the deployment to update, by resource name. Empty if the design was not opened for one.
     pub deployed: RwSignal<HashMap<String, String>>,
-    /// Differences to that version.
+    /// Differences to that version, in the template and in files.
     pub differences: Memo<Arc<Vec<Difference>>>,
+    /// Number of nodes with another position than in that version.
+    pub moved: Memo<usize>,
     /// Position of the pointer on the canvas. `None` while it is elsewhere.
     pub pointer: StoredValue<Option<ScreenPoint>>,
     /// Whether the panels beside the canvas are unfolded.
@@ -134,7 +137,7 @@ pub struct Workspace {
     pub saving: Saving,
     /// Other pages on which the design is open.
     pub others: RwSignal<Vec<DesignViewer>>,
-    /// The last image and flavor that were chosen in a form.
+    /// The last image and flavor that were chosen in a form, and the last added items.
     recent: StoredValue<Recent>,
     /// The last fitted viewport. Until the user changes the viewport, it follows the canvas's size.
     fitted: StoredValue<Option<Viewport>>,
@@ -162,12 +165,21 @@ impl Workspace {
                 _ => true,
             },
         );
-        let against = RwSignal::new(None::<Arc<Document>>);
+        let against = RwSignal::new(None::<Arc<compare::Version>>);
         let differences = Memo::new(move |_| {
-            let document = document.get();
-            let found =
-                against.with(|old| old.as_ref().map(|old| compare::compare(old, &document)));
-            Arc::new(found.unwrap_or_default())
+            let Some(old) = against.get() else {
+                return Arc::default();
+            };
+            let mut found = compare::compare(&old.document, &document.get());
+            found.extend(bundle.with(|bundle| compare::compare_files(&old.bundle, bundle)));
+            Arc::new(found)
+        });
+        let moved = Memo::new(move |_| {
+            let old = against.get();
+            let moved = |old: Arc<compare::Version>| {
+                editor.with(|editor| compare::moved(&old.places, editor.places()))
+            };
+            old.map(moved).unwrap_or_default()
         });
         let workspace = Self {
             editor,
@@ -189,6 +201,7 @@ impl Workspace {
             against,
             deployed: RwSignal::default(),
             differences,
+            moved,
             pointer: StoredValue::new(None),
             panels: Panels::remembered(),
             glides: RwSignal::new(false),
@@ -304,7 +317,7 @@ impl Workspace {
             .try_update_untracked(|selection| selection.clone())
             .inspect(|before| {
                 let mut after = before.clone();
-                after.retain(|name| drawing.owner(name).is_some());
+                after.retain(|name| drawing.owner(name).is_some() || drawing.edge(name).is_some());
                 if after != *before {
                     self.selection.set(after);
                 }
@@ -335,6 +348,19 @@ impl Workspace {
         });
     }
 
+    /// Keeps an item that was added, for the order of searches now and at later visits.
+    pub fn remember_item(self, item: &Item) {
+        self.recent.update_value(|recent| {
+            recent.add_item(item);
+            browser::remember(ITEMS_KEY, &recent.items.join("\n"));
+        });
+    }
+
+    /// Keys of the items that were added last.
+    pub fn recent_items(self) -> Vec<String> {
+        self.recent.with_value(|recent| recent.items.clone())
+    }
+
     /// Displays the reason why a drop was refused.
     pub fn refuse_drop(self, reason: &str) {
         self.announce(reason);
@@ -345,11 +371,15 @@ impl Workspace {
 /// Keys of the browser's storage for [`Recent`].
 const IMAGE_KEY: &str = "designer.image";
 const FLAVOR_KEY: &str = "designer.flavor";
+const ITEMS_KEY: &str = "designer.items";
 
 /// The last choices of earlier visits.
 fn recent() -> Recent {
     Recent {
         image: browser::remembered(IMAGE_KEY),
         flavor: browser::remembered(FLAVOR_KEY),
+        items: browser::remembered(ITEMS_KEY)
+            .map(|keys| keys.lines().map(str::to_owned).collect())
+            .unwrap_or_default(),
     }
 }

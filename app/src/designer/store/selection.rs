@@ -2,7 +2,12 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use canvas::{commands, editor::Editor, selection::Selection};
+use canvas::{
+    commands::{self, Connection},
+    drawing::Edge,
+    editor::Editor,
+    selection::Selection,
+};
 use hot::document::Section;
 use leptos::prelude::*;
 
@@ -157,10 +162,58 @@ impl Workspace {
             .with_untracked(|selection| selection.names().map(str::to_owned).collect())
     }
 
-    /// Deletes the selected resources, after a dialog that lists dependents deleted with them.
+    /// True if a name is the id of a line.
+    pub fn is_line(self, name: &str) -> bool {
+        self.drawing
+            .try_with_untracked(|drawing| drawing.edge(name).is_some())
+            .unwrap_or_default()
+    }
+
+    /// The selected line of a reference.
+    fn selected_line(self) -> Option<Edge> {
+        let lead = self
+            .selection
+            .with_untracked(|selection| selection.lead().map(str::to_owned))?;
+        self.drawing
+            .with_untracked(|drawing| drawing.edge(&lead).cloned())
+    }
+
+    /// Deletes the selected resources, after a dialog that lists dependents deleted with them. Of a selected line, only
+    /// the reference is removed.
     pub fn delete_selected(self) {
-        let names = self.selected_names();
-        self.delete(&names);
+        match self.selected_line() {
+            Some(edge) => self.disconnect(&edge),
+            None => self.delete(&self.selected_names()),
+        }
+    }
+
+    fn disconnect(self, edge: &Edge) {
+        if self.is_broken() {
+            return;
+        }
+        match self.with_input(|input| commands::disconnect(input, edge)) {
+            Some(Ok(proposal)) => {
+                self.apply(&proposal);
+            }
+            Some(Err(refusal)) => self.refuse_drop(&refusal.0),
+            None => {}
+        }
+    }
+
+    /// The reference of a line, in the template.
+    pub fn connection(self, edge: &Edge) -> Option<Connection> {
+        self.editor.with_untracked(|editor| {
+            self.drawing
+                .with_untracked(|drawing| commands::connection(editor.template(), drawing, edge))
+        })
+    }
+
+    /// Opens the field with the reference of the selected line.
+    pub fn edit_connection(self) {
+        let edge = self.selected_line();
+        if let Some(connection) = edge.and_then(|edge| self.connection(&edge)) {
+            self.show(&connection.resource, connection.field.as_deref());
+        }
     }
 
     /// Deletes resources, after a dialog that lists dependents deleted with them.
@@ -239,7 +292,9 @@ impl Workspace {
         match self.with_input(|input| commands::add(input, item, onto.as_deref())) {
             Some(Ok(proposal)) => {
                 let follows = self.is_fitted();
-                self.apply(&proposal);
+                if self.apply(&proposal) {
+                    self.remember_item(item);
+                }
                 if follows {
                     self.fit();
                 } else {

@@ -46,9 +46,20 @@ pub fn add_to(
             resource: None,
         };
         let from_end = End::of(input, from);
+        let subnet = proposal.edits.iter().find_map(|edit| match edit {
+            Edit::AddResource {
+                name,
+                resource_type,
+                ..
+            } if resource_type == types::SUBNET => Some(name.clone()),
+            _ => None,
+        });
         let joined = match (item, from_end) {
             (Item::Network, Some(server)) if server.resource_type == types::SERVER => {
-                Some(join::put_on(server, &added.0))
+                Some(join::put_on(server, &added.0)?)
+            }
+            (Item::Network, Some(router)) if router.resource_type == types::ROUTER => {
+                subnet.map(|subnet| join::interface(input, router, &added.0, &subnet))
             }
             (_, Some(from)) => join::join(input, end, from)?,
             (_, None) => None,

@@ -1,4 +1,4 @@
-//! Adds resources, by a drop or from the keyboard.
+//! Adds resources, at a point or from the keyboard.
 
 use hot::document::Edit;
 use serde_json::{Value, json};
@@ -15,35 +15,6 @@ use crate::{
     layout::{self, Place},
     snap,
 };
-
-/// A router dropped within this distance of a frame joins the network. In canvas pixels.
-const NEAR_A_FRAME: f64 = 64.0;
-
-/// The proposal for dropping an item at a point.
-///
-/// # Errors
-/// The reason why the item cannot be dropped there.
-pub fn drop_item(
-    input: &CommandInput<'_>,
-    item: &Item,
-    at: CanvasPoint,
-) -> Result<Proposal, Refusal> {
-    let hit = input.drawing.hit(at);
-    match item {
-        Item::Network if hit.is_some() => Err(Refusal::because(
-            "Networks cannot be nested. Drop it on an empty place",
-        )),
-        Item::Router => {
-            let near = || {
-                input.drawing.nodes().iter().find(|node| {
-                    node.kind == NodeKind::Frame && node.rect.grown(NEAR_A_FRAME).contains(at)
-                })
-            };
-            add_at(input, item, hit.or_else(near), Some(at))
-        }
-        _ => add_at(input, item, hit, Some(at)),
-    }
-}
 
 /// The proposal for adding an item from the keyboard: to the selected resource, or beside all nodes.
 ///

@@ -10,10 +10,12 @@ mod arrange;
 mod clipboard;
 mod connect;
 mod delete;
+mod disconnect;
 mod drop;
 mod duplicate;
 mod join;
 mod names;
+mod onto;
 mod reconnect;
 mod shift;
 mod twin;
@@ -24,9 +26,11 @@ pub use arrange::{Alignment, Axis, align, distribute, tidy};
 pub use clipboard::{copy, paste};
 pub use connect::{can_connect, connect};
 pub use delete::{DeletedDependent, Deletion, delete};
-pub use drop::{add, drop_item};
+pub use disconnect::{Connection, connection, disconnect};
+pub use drop::add;
 pub use duplicate::{connect_twins, duplicate};
 pub use names::{free_cidr, free_cidrs, unique_name};
+pub use onto::drop_item;
 pub use reconnect::reconnect;
 pub use shift::{nudge, shift};
 pub use usual::{Recent, usual_flavor, usual_image};
@@ -38,7 +42,11 @@ use hot::{
 use planner::cloud::CloudFacts;
 use types::Registry;
 
-use crate::{drawing::Drawing, layout::Place};
+use crate::{
+    drawing::{Drawing, Node, NodeKind},
+    geometry::CanvasVector,
+    layout::Place,
+};
 
 /// The input of all commands.
 #[derive(Clone, Copy)]
@@ -99,6 +107,19 @@ pub enum Item {
     Other(String),
 }
 
+impl Item {
+    /// Key of the item, unique among all.
+    pub fn key(&self) -> &str {
+        match self {
+            Item::Network => "network",
+            Item::Router => "router",
+            Item::PublicServer => "public-server",
+            Item::PrivateServer => "private-server",
+            Item::Component(resource_type) | Item::Other(resource_type) => resource_type,
+        }
+    }
+}
+
 impl CommandInput<'_> {
     fn resource(&self, name: &str) -> Option<&Resource> {
         self.template.resource(name)
@@ -147,6 +168,21 @@ fn property_path(resource: &str, rest: &[&str]) -> Vec<String> {
 
 fn get_resource(name: &str) -> serde_json::Value {
     serde_json::json!({ "get_resource": name })
+}
+
+/// Positions of moved nodes and their contents.
+fn places(input: &CommandInput<'_>, nodes: &[&Node], offset: CanvasVector) -> Vec<(String, Place)> {
+    let all = nodes
+        .iter()
+        .flat_map(|node| input.drawing.subtree(&node.name));
+    all.filter(|node| node.kind != NodeKind::Chip)
+        .map(|node| {
+            (
+                node.name.clone(),
+                Place::at(node.rect.moved(offset).corner()),
+            )
+        })
+        .collect()
 }
 
 /// Number of items in a list property.

@@ -1,5 +1,6 @@
 //! Moves nodes. A server moved into another network joins it, a server moved far out of its network leaves it, and
-//! software moved to another server is installed there.
+//! software moved to another server is installed there. A node dropped on one that it can be connected with is
+//! connected.
 
 use hot::document::Edit;
 use serde_json::json;
@@ -7,7 +8,8 @@ use serde_json::json;
 use super::{
     CommandInput, Proposal, Refusal, append, connect, get_resource,
     join::{self, End},
-    property_path,
+    onto::connect_below,
+    places, property_path,
 };
 use crate::{
     drawing::{Node, NodeKind, interfaces},
@@ -41,6 +43,15 @@ pub fn shift(
             reattach(input, chip, at)
         };
     }
+    if let [node] = nodes[..] {
+        let connected = match server_below(input, node, at) {
+            Some(server) => Some(hosted(node, server)),
+            None => connect_below(input, node, offset, at),
+        };
+        if let Some(connected) = connected {
+            return Ok(connected);
+        }
+    }
     let mut proposal = Proposal {
         label: match &nodes[..] {
             [one] => format!("Move {}", one.name),
@@ -70,20 +81,6 @@ pub fn nudge(input: &CommandInput<'_>, names: &[String], offset: CanvasVector) -
 /// The moved nodes, without those that are inside another moved node.
 pub(super) fn moved_nodes<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Node> {
     input.drawing.outermost(names)
-}
-
-fn places(input: &CommandInput<'_>, nodes: &[&Node], offset: CanvasVector) -> Vec<(String, Place)> {
-    let all = nodes
-        .iter()
-        .flat_map(|node| input.drawing.subtree(&node.name));
-    all.filter(|node| node.kind != NodeKind::Chip)
-        .map(|node| {
-            (
-                node.name.clone(),
-                Place::at(node.rect.moved(offset).corner()),
-            )
-        })
-        .collect()
 }
 
 fn join_or_leave(
@@ -204,21 +201,36 @@ fn reattach(input: &CommandInput<'_>, volume: &Node, at: CanvasPoint) -> Result<
     }
 }
 
+/// The server below the pointer, for software without one.
+fn server_below<'a>(input: &CommandInput<'a>, node: &Node, at: CanvasPoint) -> Option<&'a Node> {
+    let described = input.types.get(&node.resource_type)?;
+    let server = || {
+        let is_server = |one: &Node| one.kind == NodeKind::Server && one.ghost.is_none();
+        input.drawing.hit_where(at, is_server)
+    };
+    described.is_component().then(server)?
+}
+
+/// Installs software on a server.
+fn hosted(software: &Node, server: &Node) -> Proposal {
+    Proposal {
+        label: format!("Move {} to {}", software.name, server.name),
+        edits: vec![Edit::Set {
+            path: property_path(&software.name, &["host"]),
+            value: get_resource(&server.name),
+        }],
+        target: Some(server.name.clone()),
+        ..Proposal::default()
+    }
+}
+
 fn rehost(input: &CommandInput<'_>, chip: &Node, at: CanvasPoint) -> Result<Proposal, Refusal> {
     let over = input
         .drawing
         .hit_where(at, |node| matches!(node.kind, NodeKind::Server));
     match over {
         Some(server) if chip.parent.as_deref() == Some(&server.name) => Ok(Proposal::default()),
-        Some(server) => Ok(Proposal {
-            label: format!("Move {} to {}", chip.name, server.name),
-            edits: vec![Edit::Set {
-                path: property_path(&chip.name, &["host"]),
-                value: get_resource(&server.name),
-            }],
-            target: Some(server.name.clone()),
-            ..Proposal::default()
-        }),
+        Some(server) => Ok(hosted(chip, server)),
         None => match input.drawing.hit_where(at, |node| {
             node.name != chip.name && node.kind == NodeKind::Chip
         }) {

@@ -4,7 +4,7 @@ use hot::expr::Expr;
 use planner::cloud::CloudFacts;
 use serde_json::{Value, json};
 
-use super::CommandInput;
+use super::{CommandInput, Item};
 
 /// The user's last choices, in any design.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,20 @@ pub struct Recent {
     pub image: Option<String>,
     /// Name or id of a flavor.
     pub flavor: Option<String>,
+    /// Keys of the items that were added last, the newest first.
+    pub items: Vec<String>,
+}
+
+/// Number of items in [`Recent::items`].
+const ITEMS_MAX: usize = 8;
+
+impl Recent {
+    /// Makes an item the newest one.
+    pub fn add_item(&mut self, item: &Item) {
+        self.items.retain(|key| key != item.key());
+        self.items.insert(0, item.key().to_owned());
+        self.items.truncate(ITEMS_MAX);
+    }
 }
 
 /// Distributions that most servers run, the usual one first.
@@ -141,5 +155,16 @@ mod tests {
             Some("cirros")
         );
         assert_eq!(usual(&[]), None);
+    }
+
+    #[test]
+    fn only_the_newest_items_are_kept_and_each_once() {
+        let mut recent = Recent::default();
+        for number in 0..ITEMS_MAX + 2 {
+            recent.add_item(&Item::Other(format!("type_{number}")));
+        }
+        recent.add_item(&Item::Other("type_5".to_owned()));
+        assert_eq!(recent.items[..2], ["type_5", "type_9"]);
+        assert_eq!(recent.items.len(), ITEMS_MAX);
     }
 }

@@ -98,6 +98,11 @@ impl Drawing {
         self.index.node(name).map(|at| &self.nodes[at])
     }
 
+    /// A line by its id. No resource can have an id of a line as its name.
+    pub fn edge(&self, id: &str) -> Option<&Edge> {
+        self.edges.iter().find(|edge| edge.id == id)
+    }
+
     /// The node of a resource, or the node that it is a part of.
     pub fn owner(&self, resource: &str) -> Option<&Node> {
         self.node(resource)
@@ -175,7 +180,8 @@ impl Drawing {
         found
     }
 
-    /// The nodes of these resources with their contents, what is around them, and the other ends of their lines.
+    /// The nodes of these resources with their contents, what is around them, and the other ends of their lines. A name
+    /// can also be the id of a line, for its ends.
     pub fn related(&self, names: &[String]) -> HashSet<String> {
         let mut related = HashSet::new();
         let mut add_with_parents = |node: &Node| {
@@ -191,6 +197,11 @@ impl Drawing {
             .collect();
         for name in &chosen {
             self.node(name).into_iter().for_each(&mut add_with_parents);
+        }
+        for edge in names.iter().filter_map(|name| self.edge(name)) {
+            let ends = [edge.from.as_str(), edge.to.as_str()];
+            let nodes = ends.iter().filter_map(|end| self.node(end));
+            nodes.for_each(&mut add_with_parents);
         }
         for edge in chosen.iter().flat_map(|name| self.edges_of(name)) {
             let ends = [edge.from.as_str(), edge.to.as_str()];

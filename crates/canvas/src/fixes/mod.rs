@@ -4,6 +4,8 @@
 //! language server does. Problems that were found earlier or by the server need no edits of their own, and an edit never
 //! belongs to an older text. Each fix is one change in the history.
 
+mod names;
+
 use hot::{
     diagnostic::Diagnostic,
     document::{Document, Edit},
@@ -53,6 +55,11 @@ pub fn fixes(input: &FixInput<'_>, problem: &Diagnostic) -> Vec<Proposal> {
         "unknown-resource" => resources(input, problem),
         "unknown-property" => property_name(input, problem),
         "property-missing" => missing(input, problem),
+        "unknown-attribute" => names::attribute(input, problem),
+        "unknown-condition" => names::condition(input, problem),
+        "resource-type-unknown" => names::resource_type(input, problem),
+        "former-name" => names::former_name(input, problem),
+        "property-constraint" => names::value(input, problem),
         _ => Vec::new(),
     };
     fixes.truncate(FIXES_MAX);
@@ -358,18 +365,7 @@ fn property_name(input: &FixInput<'_>, problem: &Diagnostic) -> Vec<Proposal> {
     };
     let remove = Edit::Remove { path: path.clone() };
     let mut fixes = Vec::new();
-    let template = input.document.template();
-    let keys = match parent {
-        [section, name, properties] if section == "resources" && properties == "properties" => {
-            let resource = template.resource(name);
-            let described = resource.and_then(|one| input.types.get(&one.resource_type));
-            described.map(|described| described.properties.as_slice())
-        }
-        _ => described(template, input.types, parent).and_then(|property| match &property.kind {
-            types::PropertyKind::Map { of } => Some(of.as_slice()),
-            _ => None,
-        }),
-    };
+    let keys = names::keys_below(input, parent);
     let is_free =
         |name: &str| value_at(input, &[parent.to_vec(), vec![name.to_owned()]].concat()).is_none();
     let known = keys.unwrap_or_default().iter();

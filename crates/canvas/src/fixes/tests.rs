@@ -126,3 +126,41 @@ fn a_needed_property_gets_its_usual_value() {
         &["Use `net`", "Set `network` to `a`"],
     );
 }
+
+#[test]
+fn an_attribute_a_condition_and_a_type_are_replaced_by_similar_ones() {
+    check(
+        "  net: {type: OS::Neutron::Net}\noutputs: {x: {value: {list_join: [\" \", [{get_attr: [net, statsu]}]]}}}\n",
+        &["Use `status`"],
+    );
+    check(
+        "  net: {type: OS::Neutron::Net, condition: bigg}\nconditions: {big: {equals: [a, a]}}\n",
+        &["Use condition `big`"],
+    );
+    check(
+        "  net: {type: OS::Neutron::Net, condition: {not: large}}\nconditions: {big: {equals: [a, a]}}\n",
+        &["Use condition `big`"],
+    );
+    check(
+        "  net: {type: OS::Neutron::Nte}\n",
+        &["Change to `OS::Neutron::Net`"],
+    );
+}
+
+#[test]
+fn a_former_name_becomes_the_present_one() {
+    check(
+        "  net: {type: OS::Neutron::Net}\n  port: {type: OS::Neutron::Port, properties: {network_id: {get_resource: net}}}\n",
+        &["Change to `network`"],
+    );
+}
+
+#[test]
+fn a_value_that_is_not_allowed_becomes_the_nearest_one() {
+    check(
+        "  it: {type: OS::Cinder::Volume, properties: {size: 0}}\n",
+        &["Use `1`"],
+    );
+    let server = "  web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.tiny, networks: [{network: a}], flavor_update_policy: resise}}\n";
+    check(server, &["Use `RESIZE`"]);
+}

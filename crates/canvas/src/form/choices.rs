@@ -8,7 +8,8 @@ use types::{Choices, Property, PropertyKind};
 use crate::commands::free_cidrs;
 
 use super::{
-    Choice,
+    Choice, NewRow,
+    addresses::Range,
     maker::{Maker, plain},
 };
 
@@ -31,15 +32,59 @@ impl Maker<'_> {
 
     /// Values to propose in a field of text. Any other text is possible too.
     pub(super) fn proposals(&self, property: &Property, path: &[String]) -> Vec<String> {
-        let is_cidr = property.name == "cidr"
-            && property
-                .constraints
-                .iter()
-                .any(|one| *one == Constraint::Custom("net_cidr".to_owned()));
-        if !is_cidr || path.len() != 4 {
+        let keys: Vec<&str> = path.iter().skip(3).map(String::as_str).collect();
+        match &keys[..] {
+            ["cidr"] => {
+                let check = Constraint::Custom("net_cidr".to_owned());
+                if property.constraints.contains(&check) {
+                    free_cidrs(self.template)
+                } else {
+                    Vec::new()
+                }
+            }
+            ["gateway_ip"] => self.own_range().map(Range::gateways).unwrap_or_default(),
+            ["host_routes", _, "nexthop"] => {
+                self.own_range().map(Range::gateways).unwrap_or_default()
+            }
+            ["allocation_pools", _, end] => {
+                let pools = self.own_range().map(Range::pools).unwrap_or_default();
+                let mut proposals: Vec<String> = pools
+                    .into_iter()
+                    .map(|pool| {
+                        if *end == "start" {
+                            pool.start
+                        } else {
+                            pool.end
+                        }
+                    })
+                    .collect();
+                let mut seen = std::collections::BTreeSet::new();
+                proposals.retain(|address| seen.insert(address.clone()));
+                proposals
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The range of the form's subnet.
+    fn own_range(&self) -> Option<Range> {
+        let subnet = self.template.resource(self.own)?;
+        Range::parse(subnet.property("cidr")?.as_str()?)
+    }
+
+    /// Pools of the form's subnet as entries of its list.
+    pub(super) fn pools(&self, property: &Property) -> Vec<NewRow> {
+        if property.name != "allocation_pools" {
             return Vec::new();
         }
-        free_cidrs(self.template)
+        let pools = self.own_range().map(Range::pools).unwrap_or_default();
+        pools
+            .into_iter()
+            .map(|pool| NewRow {
+                label: format!("{}: {} to {}", pool.label, pool.start, pool.end),
+                value: json!({ "start": pool.start, "end": pool.end }),
+            })
+            .collect()
     }
 
     /// All choices of a property.

@@ -88,7 +88,10 @@ pub fn sources(template: &Template, types: &Registry, field: &Field) -> Vec<Sour
         facts,
     };
     let mut choices = Vec::new();
-    if matches!(field.control, Control::Linked(_)) {
+    if matches!(
+        field.control,
+        Control::Linked(_) | Control::File(_) | Control::Replace(_)
+    ) {
         choices.push(choice(
             Source::Value,
             "Value".to_owned(),
@@ -178,6 +181,10 @@ pub fn switch(template: &Template, types: &Registry, field: &Field, source: &Sou
                     parameters
                         .find(|one| one.name == *name)
                         .and_then(|one| one.default.clone())
+                }
+                Control::Replace(parts) => {
+                    let text = parts.iter().find(|part| part.control == Control::Area);
+                    text.map(|text| json!(text.text))
                 }
                 _ => None,
             };
@@ -376,7 +383,7 @@ pub(crate) fn described_below<'t>(
 }
 
 /// The value at a path.
-fn value_at<'t>(template: &'t Template, path: &[String]) -> Option<&'t Expr> {
+pub(super) fn value_at<'t>(template: &'t Template, path: &[String]) -> Option<&'t Expr> {
     let (start, rest) = match path {
         [section, name, _, property, rest @ ..] if section == "resources" => {
             (template.resource(name)?.property(property)?, rest)
@@ -390,6 +397,11 @@ fn value_at<'t>(template: &'t Template, path: &[String]) -> Option<&'t Expr> {
     rest.iter().try_fold(start, |at, key| child(at, key))
 }
 
+/// The text at a path. `None` if there is none, or if it is computed.
+pub fn text_at(template: &Template, path: &[String]) -> Option<String> {
+    value_at(template, path)?.as_str().map(str::to_owned)
+}
+
 /// True if the value contains no function.
 fn is_plain(value: &Expr) -> bool {
     let mut is_plain = true;
@@ -399,10 +411,14 @@ fn is_plain(value: &Expr) -> bool {
     is_plain
 }
 
-/// Value under a key of a map, or at an index of a list.
+/// Value under a key of a map, at an index of a list, or of a function by its name.
 fn child<'e>(value: &'e Expr, key: &str) -> Option<&'e Expr> {
     match value {
         Expr::List(items) => items.get(key.parse::<usize>().ok()?),
+        Expr::Call {
+            function,
+            arguments,
+        } => (function.name() == key).then_some(&**arguments),
         other => other.get(key),
     }
 }

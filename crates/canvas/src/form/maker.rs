@@ -1,9 +1,12 @@
 //! Builds a field from a property and its value: the control and its content.
 
-use hot::{expr::Expr, template::Template};
+use hot::{
+    expr::{Expr, Function},
+    template::Template,
+};
 use planner::cloud::CloudFacts;
 use serde_json::Value;
-use types::{Property, PropertyKind, Registry, Rule};
+use types::{Property, PropertyKind, Registry, Rule, of_kind};
 
 use super::{Choice, Control, Field, Link, Tick, label};
 use crate::drawing::plain_reference;
@@ -88,6 +91,7 @@ impl Maker<'_> {
 
     /// The field of a property that the type does not define.
     pub fn unknown(&self, name: &str, value: &Expr, values: &Values<'_>) -> Field {
+        let (full_name, path) = (format!("{}{name}", values.prefix), values.below(name));
         let (control, text) = match value {
             Expr::Literal(Value::String(text)) if text.contains('\n') => {
                 (Control::Area, text.clone())
@@ -95,11 +99,13 @@ impl Maker<'_> {
             Expr::Literal(Value::String(text)) => (Control::Text, text.clone()),
             Expr::Literal(Value::Number(number)) => (Control::Number, number.to_string()),
             Expr::Literal(Value::Bool(on)) => (Control::Checkbox, on.to_string()),
-            other => linked(other).unwrap_or_else(|| (Control::Json, pretty(&other.to_json()))),
+            other => linked(other)
+                .or_else(|| self.composed(other, &full_name, &path))
+                .unwrap_or_else(|| (Control::Json, pretty(&other.to_json()))),
         };
         Field {
-            name: format!("{}{name}", values.prefix),
-            path: values.below(name),
+            name: full_name,
+            path,
             label: label(name),
             control,
             text,
@@ -108,6 +114,7 @@ impl Maker<'_> {
             help: String::new(),
             placeholder: String::new(),
             proposals: Vec::new(),
+            is_mixed: false,
         }
     }
 
@@ -157,6 +164,7 @@ impl Maker<'_> {
         let (control, text) = self.control(property, value, &name, &path);
         Field {
             proposals: self.proposals(property, &path),
+            is_mixed: false,
             name,
             path,
             label: label(&property.name),
@@ -208,6 +216,9 @@ impl Maker<'_> {
         if let Some(linked) = value.and_then(linked) {
             return linked;
         }
+        if let Some(composed) = value.and_then(|value| self.composed(value, name, path)) {
+            return composed;
+        }
         match (&property.kind, value) {
             (PropertyKind::Map { of }, None | Some(Expr::Map(_))) if of.is_empty() => {
                 let pairs = self.pairs(property, value, name, path);
@@ -251,6 +262,47 @@ impl Maker<'_> {
             }
             (_, None) => (Control::Json, String::new()),
             (_, Some(other)) => (Control::Json, pretty(&other.to_json())),
+        }
+    }
+
+    /// The control of a text from a file, or with words that are replaced. `None` for other values.
+    fn composed(&self, value: &Expr, name: &str, path: &[String]) -> Option<(Control, String)> {
+        let Expr::Call {
+            function,
+            arguments,
+        } = value
+        else {
+            return None;
+        };
+        match (function, &**arguments) {
+            (Function::GetFile, Expr::Literal(Value::String(file))) => {
+                Some((Control::File(file.clone()), file.clone()))
+            }
+            (
+                Function::StrReplace | Function::StrReplaceStrict | Function::StrReplaceVstrict,
+                Expr::Map(entries),
+            ) => {
+                let key = function.name();
+                let values = Values {
+                    entries: pairs(entries),
+                    path: [path.to_vec(), vec![key.to_owned()]].concat(),
+                    prefix: format!("{name}.{key}."),
+                };
+                let text = Property {
+                    required: true,
+                    multiline: true,
+                    summary: "The text. Each word is replaced by its value.".to_owned(),
+                    ..of_kind("template", PropertyKind::String)
+                };
+                let words = Property {
+                    required: true,
+                    summary: "Words of the text, and their values.".to_owned(),
+                    ..of_kind("params", PropertyKind::Map { of: Vec::new() })
+                };
+                let fields = [text, words].map(|part| self.field(&part, &values));
+                Some((Control::Replace(fields.into()), key.to_owned()))
+            }
+            _ => None,
         }
     }
 

@@ -4,16 +4,21 @@
 //! without a browser. A value can also come from a parameter or another resource: see [`link`](Link). Any other value is
 //! displayed unchanged and edited as JSON.
 
+mod addresses;
 mod choices;
+mod common;
 mod link;
 mod maker;
+mod presets;
 mod sections;
 mod table;
 
+pub use common::{common_fields, common_type, edit_all};
 pub(crate) use link::described_below;
 pub use link::{
-    Link, PARAMETER_TYPES, Source, SourceChoice, described, parameter_for, sources, switch,
+    Link, PARAMETER_TYPES, Source, SourceChoice, described, parameter_for, sources, switch, text_at,
 };
+pub use presets::apply_preset;
 pub use sections::{EntryRemoval, add_entry, entry_fields, names, remove_entry};
 pub use table::{Column, NewRow, Row, Table, add_row, move_up, remove_row};
 
@@ -51,6 +56,8 @@ pub struct Field {
     pub placeholder: String,
     /// Values to propose in a field of text.
     pub proposals: Vec<String>,
+    /// True if the form is of several resources with different values. The text is then empty.
+    pub is_mixed: bool,
 }
 
 /// Control of a field.
@@ -80,6 +87,10 @@ pub enum Control {
     Pairs(Vec<Field>),
     /// A value from a parameter or another resource.
     Linked(Link),
+    /// The content of the file with this name (`get_file`).
+    File(String),
+    /// A text with words that are replaced (`str_replace`): fields for the text and for the words.
+    Replace(Vec<Field>),
     /// Any other value, edited as JSON.
     Json,
 }
@@ -174,9 +185,12 @@ pub fn edit(field: &Field, text: &str) -> Option<Edit> {
             .clone(),
         Control::Lines => json!(text.lines().collect::<Vec<_>>()),
         Control::Json => serde_json::from_str(text).ok()?,
-        Control::Resources(_) | Control::Table(_) | Control::Pairs(_) | Control::Linked(_) => {
-            return None;
-        }
+        Control::Resources(_)
+        | Control::Table(_)
+        | Control::Pairs(_)
+        | Control::Linked(_)
+        | Control::File(_)
+        | Control::Replace(_) => return None,
     };
     Some(Edit::Set { path, value })
 }
@@ -234,6 +248,7 @@ impl Field {
     /// True if the field is always visible: required, set, or a choice from a list.
     pub fn is_main(&self) -> bool {
         self.required
+            || self.is_mixed
             || !self.text.is_empty()
             || match &self.control {
                 Control::Select(choices) => {

@@ -279,6 +279,7 @@ fn condition(template: &Template, name: &str, path: Vec<String>) -> Vec<Field> {
         help: String::new(),
         placeholder: String::new(),
         proposals: Vec::new(),
+        is_mixed: false,
     };
     let below = |index: &str| {
         let keys = ["equals", index].map(str::to_owned);

@@ -151,6 +151,7 @@ impl Maker<'_> {
                     help: "This entry is computed. It is edited as JSON.".to_owned(),
                     placeholder: String::new(),
                     proposals: Vec::new(),
+                    is_mixed: false,
                 }],
                 is_text: true,
             };
@@ -169,8 +170,8 @@ impl Maker<'_> {
         }
     }
 
-    /// The presets of the description, and a reference to each fitting resource that is not used yet. Otherwise an
-    /// entry without values.
+    /// The presets of the description, usual pools of a subnet, and a reference to each fitting resource that is not
+    /// used yet. An entry without values if the description has no presets.
     fn presets(&self, property: &Property, keys: &[Property], items: &[Expr]) -> Vec<NewRow> {
         let mut presets: Vec<NewRow> = property
             .presets
@@ -180,6 +181,7 @@ impl Maker<'_> {
                 value: value.clone(),
             })
             .collect();
+        presets.extend(self.pools(property));
         let nesting = keys.iter().find_map(|key| {
             let reference = key.reference.as_ref()?;
             (reference.role == ReferenceRole::Nests).then_some((key, reference))

@@ -402,7 +402,16 @@ fn parts<'a>(input: &CommandInput<'a>, whole: End<'_>) -> Vec<End<'a>> {
 }
 
 /// Puts a server on a network that the same proposal adds.
-pub(super) fn put_on(server: End<'_>, network: &str) -> Joined {
+///
+/// # Errors
+/// The server's networks are no list.
+pub(super) fn put_on(server: End<'_>, network: &str) -> Result<Joined, Refusal> {
+    if !matches!(server.value("networks"), None | Some(Expr::List(_))) {
+        return Err(Refusal::because(format!(
+            "The networks of {} are not a list; change them in the code view",
+            server.name
+        )));
+    }
     let item = json!({ "network": { "get_resource": network } });
     let edit = match server.resource {
         Some(resource) => append(resource, "networks", item),
@@ -411,9 +420,30 @@ pub(super) fn put_on(server: End<'_>, network: &str) -> Joined {
             value: json!([item]),
         },
     };
-    Joined {
+    Ok(Joined {
         edits: vec![edit],
         by: "networks".to_owned(),
+    })
+}
+
+/// Joins a router with a network and a subnet that the same proposal adds.
+pub(super) fn interface(
+    input: &CommandInput<'_>,
+    router: End<'_>,
+    network: &str,
+    subnet: &str,
+) -> Joined {
+    let name = unique_name(input.template, &format!("{}_to_{network}", router.name));
+    Joined {
+        edits: vec![Edit::AddResource {
+            name,
+            resource_type: types::ROUTER_INTERFACE.to_owned(),
+            properties: json!({
+                "router": { "get_resource": router.name },
+                "subnet": { "get_resource": subnet },
+            }),
+        }],
+        by: "router interface".to_owned(),
     }
 }
 

@@ -137,3 +137,85 @@ fn three_hundred_of_six_hundred_ports_are_deleted_quickly() {
     // takes far less than the limit.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
+
+/// The removal of the line between two nodes.
+fn disconnected(hands: &TestEditor, from: &str, to: &str) -> Result<Proposal, Refusal> {
+    hands.with(|input| {
+        let mut edges = input.drawing.edges().iter();
+        let edge = edges.find(|edge| edge.from == from && edge.to == to);
+        disconnect(input, edge.expect("a line"))
+    })
+}
+
+#[test]
+fn a_deleted_line_removes_its_reference_and_nothing_else() {
+    let text = TWO_TIER.replace(
+        "  mystery:",
+        "  later:\n    type: OS::Heat::RandomString\n    depends_on: [edge, web]\n  mystery:",
+    );
+    for (from, to, path, left) in [
+        (
+            "edge",
+            "back",
+            ["edge", "networks"],
+            serde_json::json!([{ "network": get_resource("front") }]),
+        ),
+        (
+            "router",
+            crate::drawing::INTERNET,
+            ["router", "external_gateway_info"],
+            serde_json::Value::Null,
+        ),
+        (
+            "mystery",
+            "web",
+            ["mystery", "about"],
+            serde_json::Value::Null,
+        ),
+    ] {
+        let mut hands = TestEditor::on(&text);
+        let answer = disconnected(&hands, from, to);
+        hands.take(answer);
+        assert_eq!(hands.property(path[0], path[1]), left);
+        hands.with(|input| {
+            let mut edges = input.drawing.edges().iter();
+            assert!(!edges.any(|edge| edge.from == from && edge.to == to));
+        });
+        hands.editor.undo();
+        assert_eq!(hands.text(), text, "one undo takes it back");
+    }
+    let mut hands = TestEditor::on(&text);
+    let answer = disconnected(&hands, "later", "edge");
+    hands.take(answer);
+    let order = &hands
+        .editor
+        .template()
+        .resource("later")
+        .expect("later")
+        .depends_on;
+    assert_eq!(order.len(), 1);
+    assert_eq!(order[0].0, "web");
+}
+
+#[test]
+fn a_reference_that_is_needed_or_computed_stays_with_a_reason() {
+    let text = "\
+heat_template_version: 2021-04-16
+resources:
+  data: {type: OS::Cinder::Volume, properties: {size: 1}}
+  copy: {type: OS::Cinder::Volume, properties: {name: {list_join: [\"\", [{get_resource: data}]]}, size: 1}}
+  backup: {type: OS::Unknown::Thing, properties: {of: [{get_resource: data}]}}
+";
+    let hands = TestEditor::on(text);
+    let refused = disconnected(&hands, "copy", "data").expect_err("a refusal");
+    assert!(refused.0.contains("larger value"), "{}", refused.0);
+    let connection = hands.with(|input| {
+        let mut edges = input.drawing.edges().iter();
+        let edge = edges.find(|edge| edge.from == "backup").expect("a line");
+        connection(input.template, input.drawing, edge)
+    });
+    assert_eq!(
+        connection.and_then(|one| one.field).as_deref(),
+        Some("of.0")
+    );
+}

@@ -100,6 +100,102 @@ fn a_volume_dragged_out_is_detached_and_dragged_over_another_server_is_attached_
     });
 }
 
+/// The proposal for dropping a node at the centre of another one.
+fn dropped(hands: &TestEditor, name: &str, onto: &str) -> Result<Proposal, Refusal> {
+    hands.with(|input| {
+        let rect = |name: &str| input.drawing.node(name).expect("a node").rect;
+        let (from, to) = (rect(name).centre(), rect(onto).centre());
+        shift(input, &[name.to_owned()], to.since(from), to)
+    })
+}
+
+#[test]
+fn a_card_dropped_on_a_server_is_connected_as_by_a_line_and_stays_beside() {
+    for card in ["data", "key", "group", "address", "balancer", "setup"] {
+        let mut hands = TestEditor::on(PARTS);
+        let line = hands
+            .with(|input| connect(input, card, "web"))
+            .expect("a line");
+        let drop = dropped(&hands, card, "web").expect("a drop");
+        assert_eq!(
+            (&drop.edits, &drop.label, drop.target.as_deref()),
+            (&line.edits, &line.label, Some("web"))
+        );
+        hands.take(Ok(drop));
+        hands.with(|input| {
+            let Some(card) = input
+                .drawing
+                .node(card)
+                .filter(|card| card.parent.is_none())
+            else {
+                return;
+            };
+            for other in input.drawing.siblings(card) {
+                assert!(
+                    other.name == card.name || !other.rect.overlaps(card.rect),
+                    "{} covers {}",
+                    card.name,
+                    other.name
+                );
+            }
+        });
+    }
+}
+
+#[test]
+fn a_volume_dragged_out_is_dragged_in_again() {
+    let mut hands = TestEditor::on(PARTS);
+    hands.connect("data", "web");
+    let away = CanvasPoint::new(4000.0, 4000.0);
+    let none = crate::geometry::CanvasVector::default();
+    let out = hands.with(|input| shift(input, &["data".to_owned()], none, away));
+    hands.take(out);
+    let back = dropped(&hands, "data", "web");
+    hands.take(back);
+    hands.with(|input| {
+        let data = input.drawing.node("data").expect("it is drawn");
+        assert_eq!(data.parent.as_deref(), Some("web"));
+    });
+}
+
+#[test]
+fn a_network_dropped_on_a_server_takes_it_in() {
+    let text = format!("{PARTS}  other: {{type: OS::Neutron::Net}}\n");
+    let mut hands = TestEditor::on(&text);
+    let answer = dropped(&hands, "other", "web");
+    hands.take(answer);
+    assert_eq!(
+        hands.property("web", "networks")[1],
+        json!({ "network": get_resource("other") })
+    );
+}
+
+#[test]
+fn a_card_dropped_where_nothing_fits_just_moves() {
+    let hands = TestEditor::on(PARTS);
+    let proposal = dropped(&hands, "key", "address").expect("a move");
+    assert!(proposal.edits.is_empty(), "{}", proposal.label);
+    assert_eq!(proposal.target, None);
+    assert_eq!(proposal.places.len(), 1);
+}
+
+#[test]
+fn a_network_from_the_palette_is_connected_with_the_server_or_router_below() {
+    let mut hands = TestEditor::on(PARTS);
+    let network = hands.drop_on(Item::Network, "web");
+    assert_eq!(
+        hands.property("web", "networks")[1],
+        json!({ "network": get_resource(&network) })
+    );
+    let mut hands = TestEditor::on(TWO_TIER);
+    let network = hands.drop_on(Item::Network, "router");
+    let interface = format!("router_to_{network}");
+    assert_eq!(
+        hands.property(&interface, "subnet"),
+        get_resource(&format!("{network}_subnet"))
+    );
+}
+
 #[test]
 fn a_floating_ip_leads_to_the_port_of_a_server() {
     let mut hands = TestEditor::on(PARTS);
