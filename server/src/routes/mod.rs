@@ -16,6 +16,7 @@ mod events;
 mod export;
 mod health;
 mod import;
+mod log;
 mod login;
 mod me;
 pub mod openapi;
@@ -118,6 +119,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/runs/{id}/release", post(runs::release))
         .route("/runs/{id}/events", get(events::list))
         .route("/runs/{id}/search", get(events::search))
+        .route("/runs/{id}/log", get(log::download))
         .route("/runs/{id}/stream", get(stream::open))
         .route("/catalog", get(catalog::list).post(catalog::upload))
         .route("/catalog/{item}", get(catalog::get))

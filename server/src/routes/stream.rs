@@ -29,12 +29,18 @@ use axum::{
     },
     response::Response,
 };
-use engine::journal::{EventBatch, Interruption};
+use engine::{
+    Tenant,
+    journal::{EventBatch, Interruption},
+};
 use futures::{
     FutureExt, SinkExt, Stream, StreamExt,
     stream::{self, BoxStream, SplitStream},
 };
-use tokio::time::{Instant, MissedTickBehavior, timeout_at};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, MissedTickBehavior, timeout_at},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::events::EventsQuery;
@@ -82,15 +88,7 @@ pub async fn open(
         .engine
         .stream(caller.tenant(), &id, query.after)
         .await?;
-    let slots = services.sockets.of(caller.tenant());
-    let slot = slots.try_acquire_owned().map_err(|_| {
-        Error::new(
-            codes::TOO_MANY_STREAMS,
-            "This project has as many live streams open as it may have at once.",
-        )
-        .hint("Close pages of runs that nobody watches, or use `/events` instead.")
-        .retry_after(PING_EVERY)
-    })?;
+    let slot = slot(&services, caller.tenant())?;
     let upgrade = upgrade.map_err(|_| {
         Error::new(
             codes::INVALID_REQUEST,
@@ -107,6 +105,22 @@ pub async fn open(
             serve(socket, events, query.after, closing, ended).await;
             drop(slot);
         }))
+}
+
+/// One of the project's live streams. It is free again when the permit is dropped.
+///
+/// # Errors
+/// If the project has too many.
+pub(super) fn slot(services: &Services, tenant: &Tenant) -> Result<OwnedSemaphorePermit> {
+    let slots = services.sockets.of(tenant);
+    slots.try_acquire_owned().map_err(|_| {
+        Error::new(
+            codes::TOO_MANY_STREAMS,
+            "This project has as many live streams open as it may have at once.",
+        )
+        .hint("Close pages of runs that nobody watches, or use `/events` instead.")
+        .retry_after(PING_EVERY)
+    })
 }
 
 /// Events of the engine.

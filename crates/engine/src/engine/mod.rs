@@ -12,6 +12,7 @@ mod health;
 mod hidden;
 mod hooks;
 mod keys;
+mod log_lines;
 mod outputs;
 mod permission;
 mod power;
@@ -48,6 +49,7 @@ use tokio::sync::oneshot;
 use tracing::Instrument;
 
 use check::ActiveChecks;
+pub use log_lines::LogFilter;
 pub use search::LogSearch;
 pub use signal::{PermittedScaling, PolicySignal, SignalReceiver};
 pub use unattended::{DueCheck, PermittedCheck};

@@ -40,7 +40,8 @@ pub(super) async fn search(
         let mut page = store.event_list_in(tenant, run, range, filter).await?;
         from = page.first().map_or(1, |event| event.seq);
         page.retain(|event| {
-            matches!(&event.body, EventBody::Log(line) if ansi::contains(&ansi::plain(&line.text), &needle))
+            matches!(&event.body, EventBody::Log(line)
+                if !line.is_unfinished() && ansi::contains(&ansi::plain(&line.text), &needle))
         });
         hits += page.len();
         pages.push(page);
