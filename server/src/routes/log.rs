@@ -156,7 +156,7 @@ fn text_of(page: &[Event], format: Format) -> String {
         };
         match format {
             Format::Text => {
-                for part in [&event.time, "  ", &line.step, "  ", &line.text] {
+                for part in [event.time.as_str(), "  ", &line.step, "  ", &line.text] {
                     text.push_str(part);
                 }
             }

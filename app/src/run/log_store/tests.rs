@@ -325,7 +325,7 @@ fn a_task_that_begins_again_is_another_group() {
     let mut folds = Folds::default();
     folds.toggle(second);
     store.set_view(ViewSettings {
-        folds: folds.clone(),
+        folds,
         ..ViewSettings::default()
     });
     assert_eq!(shown(&store).len(), 8, "only its result is folded away");

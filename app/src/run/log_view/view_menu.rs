@@ -163,7 +163,7 @@ pub fn ViewMenu(state: LogState) -> impl IntoView {
             };
             view! {
                 <hr class="menu-rule" />
-                <fieldset class="log-menu" data-hosts aria-label="Only of these servers">
+                <fieldset class="log-menu" data-hosts>
                     <legend>"Only of these servers"</legend>
                     {hosts.into_iter().map(choice).collect_view()}
                 </fieldset>

@@ -11,7 +11,7 @@ use futures::{
 use store::{EventFilter, Range, Store};
 
 use super::Engine;
-use crate::{Result, Tenant};
+use crate::{Error, Result, Tenant};
 
 /// Number of events that are read at once.
 const PAGE: u32 = 2_000;
@@ -59,7 +59,7 @@ struct Reader {
 
 impl Reader {
     /// The lines of the next page that pass the filter. `None` at the end.
-    async fn next(&mut self) -> Result<Option<Vec<Event>>> {
+    async fn next_page(&mut self) -> Result<Option<Vec<Event>>> {
         if self.at >= self.end {
             return Ok(None);
         }
@@ -106,8 +106,8 @@ impl Engine {
             filter,
         };
         let pages = stream::try_unfold(reader, |mut reader| async move {
-            let page = reader.next().await?;
-            Ok(page.map(|page| (page, reader)))
+            let page = reader.next_page().await?;
+            Ok::<_, Error>(page.map(|page| (page, reader)))
         });
         Ok(pages.boxed())
     }
