@@ -145,7 +145,7 @@ pub async fn download(
 /// Letters, digits, dashes and dots of a step's id.
 fn file_name(step: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_');
-    step.replace(|letter| !is_plain(letter), "-")
+    step.replace(|letter: char| !is_plain(letter), "-")
 }
 
 fn text_of(page: &[Event], format: Format) -> String {
