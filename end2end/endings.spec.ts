@@ -155,11 +155,12 @@ resources:
     await menu.click();
     await page.getByRole('button', { name: 'Step', exact: true }).click();
     await expect(log.locator('.log-time').first()).toHaveText(/^\+\d/);
-    await page.getByLabel('Warnings and errors only').check();
+    const level = page.getByRole('group', { name: 'Level' });
+    await level.getByRole('button', { name: 'Warnings, errors' }).click();
     await expect(log).not.toContainText('TASK');
     await expect(log).toContainText('no route to licence.example');
     await shoot(page, 'run-log-menu');
-    await page.getByLabel('Warnings and errors only').uncheck();
+    await level.getByRole('button', { name: 'All' }).click();
     await page.getByRole('button', { name: 'Fold all tasks', exact: true }).click();
     await expect(log).not.toContainText('looking for the licence server');
     const task = log.locator('.log-line', { hasText: 'TASK [script : Run the script]' });
@@ -181,7 +182,7 @@ resources:
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Download the log' }).click();
     const downloading = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'As JSON lines' }).click();
+    await page.getByRole('link', { name: 'As JSON lines' }).click();
     const file = await readFile(await (await downloading).path(), 'utf8');
     const lines = file.trim().split('\n').map((text) => JSON.parse(text) as { seq: number; step: string; stream: string; text: string });
     expect(lines.find((one) => one.seq === Number(number))).toMatchObject({ step: 'greet:configure', stream: 'stdout', text: 'looking for the licence server' });

@@ -1,5 +1,6 @@
 // A real browser with a real server and a lab cloud. `cargo xtask test e2e` starts two of each and passes their
 // addresses: STACKLOOM_URL and STACKLOOM_LAB. To work on one test, start both with `cargo xtask run` and then
+// (tests that restart the server are skipped then)
 //   STACKLOOM_URL=http://127.0.0.1:8080 STACKLOOM_LAB=http://127.0.0.1:9500 npx playwright test login
 import { defineConfig } from '@playwright/test';
 import { SERVER, WORKERS } from './support/addresses.ts';

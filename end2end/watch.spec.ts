@@ -2,16 +2,18 @@
 import { expect, test, type Page } from '@playwright/test';
 import { api, login } from './support/app.ts';
 import { ended } from './support/runs.ts';
+import { canRestart, restartServer } from './support/server.ts';
 import { leftovers } from './support/tidy.ts';
 
 const LINES = 4000;
 
-const template = `heat_template_version: 2021-04-16
+/** A server and a script on it. */
+const template = (subnet: number, script: string) => `heat_template_version: 2021-04-16
 resources:
   net: {type: OS::Neutron::Net}
   subnet:
     type: OS::Neutron::Subnet
-    properties: {network: {get_resource: net}, cidr: 10.58.1.0/24}
+    properties: {network: {get_resource: net}, cidr: 10.58.${subnet}.0/24}
   server:
     type: OS::Nova::Server
     metadata: {stackloom: {public: true}}
@@ -21,22 +23,26 @@ resources:
     properties:
       host: {get_resource: server}
       script: |
-        for number in $(seq ${LINES}); do
-          echo "word number $number"
-          [ $((number % 100)) != 0 ] || sleep 0.5
-        done
+        ${script.trim().replaceAll('\n', '\n        ')}
 `;
+
+const words = `
+for number in $(seq ${LINES}); do
+  echo "word number $number"
+  [ $((number % 100)) != 0 ] || sleep 0.5
+done`;
 
 interface LogEvent {
   seq: number;
   type: string;
+  stream?: string;
   text?: string;
 }
 
 test('every stored line is shown once, over cuts of the network, a frozen tab and a reload @full', async ({ page, context, request }) => {
   test.setTimeout(6 * 60_000);
   await login(page);
-  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'talk', template, parameters: {} });
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'talk', template: template(1, words), parameters: {} });
   await page.goto(`/runs/${run}`);
   const log = page.getByRole('log', { name: 'Log' });
   await expect(log).toContainText('word number', { timeout: 120_000 });
@@ -56,17 +62,50 @@ test('every stored line is shown once, over cuts of the network, a frozen tab an
   await ended(page, run);
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
 
-  const wanted = (await stored(page, run, 0)).filter((event) => event.type === 'log');
-  const shown = await allShown(page, wanted[0]!.seq);
-  const texts = new Map(wanted.map((event) => [event.seq, event.text]));
-  expect(shown.filter(({ seq, text }) => texts.get(seq) !== text)).toEqual([]);
-  expect(wanted.filter(({ seq }) => !shown.some((line) => line.seq === seq))).toEqual([]);
-  expect(wanted.filter(({ text }) => text?.startsWith('word number'))).toHaveLength(LINES);
+  const lines = await allAreShown(page, run);
+  expect(lines.filter(({ text }) => text?.startsWith('word number'))).toHaveLength(LINES);
 
   const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, removal.run);
   expect(await leftovers(request)).toEqual({});
 });
+
+test('a page goes on by itself when the server restarts in mid-run @full', async ({ page, request }) => {
+  test.skip(!canRestart, 'only `cargo xtask test` can restart the server');
+  test.setTimeout(6 * 60_000);
+  await login(page);
+  const ticks = 'for number in $(seq 400); do echo "tick $number"; sleep 0.1; done';
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'ticks', template: template(2, ticks), parameters: {} });
+  await page.goto(`/runs/${started.run}`);
+  const log = page.getByRole('log', { name: 'Log' });
+  await expect(log).toContainText('tick 20', { timeout: 120_000 });
+  await page.evaluate(() => void (document.body.dataset['opened'] = 'once'));
+
+  const before = await newest(page);
+  await restartServer();
+  await expect.poll(() => newest(page), { message: 'lines go on after the restart', timeout: 120_000 }).toBeGreaterThan(before);
+  await ended(page, started.run);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
+  await expect(page.locator('body'), 'the page was not loaded again').toHaveAttribute('data-opened', 'once');
+  const lines = await allAreShown(page, started.run);
+  const texts = lines.map(({ text }) => text).filter((text) => text?.startsWith('tick '));
+  expect(texts).toEqual(Array.from({ length: 400 }, (_, index) => `tick ${index + 1}`));
+
+  const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
+  await ended(page, removal.run);
+  expect(await leftovers(request)).toEqual({});
+});
+
+/** Compares the lines of the page with the stored ones. Returns the latter. */
+async function allAreShown(page: Page, run: string): Promise<LogEvent[]> {
+  const wanted = (await stored(page, run, 0)).filter((event) => event.type === 'log');
+  const shown = await allShown(page, wanted[0]!.seq);
+  // The page shows what the engine writes in backticks as code.
+  const texts = new Map(wanted.map((event) => [event.seq, event.stream === 'engine' ? event.text?.replaceAll('`', '') : event.text]));
+  expect(shown.filter(({ seq, text }) => texts.get(seq) !== text)).toEqual([]);
+  expect(wanted.filter(({ seq }) => !shown.some((line) => line.seq === seq))).toEqual([]);
+  return wanted;
+}
 
 /** The number of the newest line that the page shows. */
 async function newest(page: Page): Promise<number> {

@@ -222,7 +222,7 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_TERMINAL_IDLE", default_value_t = Seconds(engine_defaults::TERMINAL_IDLE))]
     pub terminal_idle: Seconds,
 
-    /// Open websockets of one project.
+    /// Open websockets and downloads of logs of one project.
     #[arg(long, env = "STACKLOOM_PROJECT_SOCKETS", default_value_t = 500)]
     pub project_sockets: usize,
 

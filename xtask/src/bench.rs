@@ -15,7 +15,8 @@ use crate::{build, clouds, docker, http, needs, paths, progress, shell, trials};
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The figures to measure. The default is all except `canvas`, `long-log`, `heat`, `lab`, `engine` and `viewers`.
+    /// The figures to measure. The default is all except `canvas`, `live`, `long-log`, `heat`, `lab`, `engine` and
+    /// `viewers`.
     figures: Vec<Figure>,
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
@@ -52,7 +53,9 @@ enum Figure {
     Browser,
     /// Processor time of gestures on a canvas with many nodes, beside that of React Flow.
     Canvas,
-    /// Latency of a log line from the sandbox to the browser.
+    /// `log`, `long-log` and `viewers`, one after the other.
+    Live,
+    /// Latency of a log line from the sandbox to the page, and lost lines.
     Log,
     /// A run with a million log lines in the browser.
     LongLog,
@@ -80,6 +83,11 @@ pub fn run(options: &Options) -> Result<()> {
     } else {
         &options.figures
     };
+    let parts = |figure: &Figure| match figure {
+        Figure::Live => vec![Figure::Log, Figure::LongLog, Figure::Viewers],
+        one => vec![*one],
+    };
+    let figures: Vec<Figure> = figures.iter().flat_map(parts).collect();
     // These need only a toolchain.
     let plain = |figure: &Figure| {
         use Figure::{Compile, Engine, Heat, Lab, Viewers};
@@ -91,8 +99,10 @@ pub fn run(options: &Options) -> Result<()> {
     if options.postgres {
         needs::ensure(&[needs::POSTGRES])?;
     }
-    for figure in figures {
+    for figure in &figures {
         match figure {
+            // It is its parts.
+            Figure::Live => {}
             Figure::Compile => compile()?,
             Figure::Page => page()?,
             Figure::Memory => memory()?,
@@ -291,14 +301,7 @@ fn browser() -> Result<()> {
     for line in figures.lines() {
         match line.split('\t').collect::<Vec<_>>()[..] {
             [name, time_ms] => figure(name, time_ms, "ms"),
-            [name, time_ms, aim_ms] => {
-                let number = |text: &str| text.parse::<f64>();
-                let verdict = match (number(time_ms), number(aim_ms)) {
-                    (Ok(time), Ok(aim)) if time < aim => "kept",
-                    _ => "MISSED",
-                };
-                figure(name, time_ms, &format!("ms (aim: {aim_ms}, {verdict})"));
-            }
+            [name, time_ms, aim_ms] => figure_with_aim(name, time_ms, "ms", aim_ms),
             _ => {}
         }
     }
@@ -391,10 +394,10 @@ fn run_browser_bench(bench: &BrowserBench<'_>) -> Result<String> {
 }
 
 /// Latency of log lines in the lab, with a catalogue item that prints lines at given rates, and the run's page in a
-/// browser.
+/// browser. And the number of lines that the page did not show.
 fn log() -> Result<()> {
     let catalog = paths::root().join("xtask/bench/catalog");
-    let lines = run_browser_bench(&BrowserBench {
+    let figures = run_browser_bench(&BrowserBench {
         name: "log.bench",
         pages: build::Profile::Release,
         programs: build::Profile::Release,
@@ -402,21 +405,7 @@ fn log() -> Result<()> {
         file: "log-latency.txt",
         variables: &[],
     })?;
-    for line in lines.lines() {
-        let [rate, _count, p50, p99] = line.split(' ').collect::<Vec<_>>()[..] else {
-            continue;
-        };
-        figure(
-            &format!("log line to the browser, {rate}/s, p50"),
-            p50,
-            "ms",
-        );
-        figure(
-            &format!("log line to the browser, {rate}/s, p99"),
-            p99,
-            "ms",
-        );
-    }
+    print_figures(&figures);
     Ok(())
 }
 
@@ -431,12 +420,29 @@ fn long_log() -> Result<()> {
         file: "long-log.txt",
         variables: &[],
     })?;
+    print_figures(&figures);
+    Ok(())
+}
+
+/// Prints the figures of a benchmark's result file: name, value, unit, and the aim of some.
+fn print_figures(figures: &str) {
     for line in figures.lines() {
-        if let [name, value, unit] = line.split('\t').collect::<Vec<_>>()[..] {
-            figure(name, value, unit);
+        match line.split('\t').collect::<Vec<_>>()[..] {
+            [name, value, unit] => figure(name, value, unit),
+            [name, value, unit, aim] => figure_with_aim(name, value, unit, aim),
+            _ => {}
         }
     }
-    Ok(())
+}
+
+/// Prints a figure with its aim, the highest good value.
+fn figure_with_aim(name: &str, value: &str, unit: &str, aim: &str) {
+    let number = |text: &str| text.parse::<f64>();
+    let verdict = match (number(value), number(aim)) {
+        (Ok(value), Ok(aim)) if value <= aim => "kept",
+        _ => "MISSED",
+    };
+    figure(name, value, &format!("{unit} (aim: {aim}, {verdict})"));
 }
 
 fn figure(name: &str, value: &str, unit: &str) {

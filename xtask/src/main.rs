@@ -29,6 +29,7 @@ mod paths;
 mod pictures;
 mod postgres;
 mod progress;
+mod restart;
 mod run;
 mod server;
 mod shell;

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::build::{Programs, npm};
 use crate::children::Child;
 use crate::lab::Lab;
+use crate::restart::RestartableServer;
 use crate::server::Server;
 use crate::shell::cmd;
 use crate::{clouds, http, paths};
@@ -33,9 +34,9 @@ pub struct TestEnvironment {
 /// A running lab and server.
 struct Place {
     lab: Lab,
-    server_address: String,
-    /// The server is last, so that it is stopped first.
-    running: Vec<Child>,
+    /// The server is before its cloud, so that it is stopped first.
+    server: Option<RestartableServer>,
+    cloud: Option<Child>,
 }
 
 impl TestEnvironment {
@@ -85,21 +86,28 @@ impl TestEnvironment {
         })
     }
 
-    /// A Playwright command with the addresses of all: a worker for each lab and server.
+    /// A Playwright command with the addresses of all, and the files that restart the servers: a worker for each lab and
+    /// server.
     pub fn playwright(&self, args: &[&str]) -> Command {
-        let all = |address: fn(&Place) -> &str| {
-            let all = self.places.iter();
-            let all: Vec<String> = all
-                .map(|place| format!("http://{}", address(place)))
-                .collect();
-            all.join(" ")
+        let all = |addresses: Vec<&str>| {
+            let all = addresses.iter().map(|address| format!("http://{address}"));
+            all.collect::<Vec<String>>().join(" ")
         };
+        let servers = || self.places.iter().filter_map(|place| place.server.as_ref());
+        let labs = self.places.iter().map(|place| place.lab.listen.as_str());
+        let files: Vec<_> = servers()
+            .map(|server| server.file().to_string_lossy())
+            .collect();
         let mut command = cmd("npx", ["playwright", "test"]);
         command
             .args(args)
             .current_dir(end2end())
-            .env("STACKLOOM_URL", all(|place| &place.server_address))
-            .env("STACKLOOM_LAB", all(|place| &place.lab.listen));
+            .env(
+                "STACKLOOM_URL",
+                all(servers().map(RestartableServer::address).collect()),
+            )
+            .env("STACKLOOM_LAB", all(labs.collect()))
+            .env("STACKLOOM_RESTART", files.join(":"));
         command
     }
 
@@ -121,7 +129,7 @@ impl Place {
         let clouds_file = dir.join("clouds.yaml");
         std::fs::write(&clouds_file, clouds::text(Some(&lab.listen), Some(&more))?)?;
 
-        let mut running = vec![lab.start(&programs.lab, Some(&dir.join("lab.log")))?];
+        let cloud = lab.start(&programs.lab, Some(&dir.join("lab.log")))?;
         let address = format!("127.0.0.1:{}", http::free_port()?);
         let server = Server {
             signal_url: Some(format!("http://{address}")),
@@ -134,18 +142,17 @@ impl Place {
             // For the benchmark of a list of 1,000.
             settings: vec![("STACKLOOM_PROJECT_DEPLOYMENTS", "2000".into())],
         };
-        running.push(server.start(&programs.server)?);
+        let server = RestartableServer::start(server, &programs.server, dir.join("restart"))?;
         Ok(Place {
             lab,
-            server_address: server.address,
-            running,
+            server: Some(server),
+            cloud: Some(cloud),
         })
     }
 
     fn stop(&mut self) {
-        while let Some(child) = self.running.pop() {
-            drop(child);
-        }
+        self.server = None;
+        self.cloud = None;
     }
 }
 

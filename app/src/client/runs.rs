@@ -2,7 +2,7 @@
 
 use api::{Event, HookRelease, LogHits, Run, RunContent};
 
-use super::transport::{Answer, done, done_with, get};
+use super::transport::{Answer, done, done_with, get, get_lines};
 use crate::browser;
 
 /// `GET /runs/{id}`.
@@ -74,6 +74,23 @@ pub async fn search_log(run: &str, text: &str, before: u64, step: Option<&str>) 
         "/runs/{}/search?text={}&before={before}{step}",
         browser::encode(run),
         browser::encode(text)
+    ))
+    .await
+}
+
+/// The address of the log as a file: `format` is `text` or `json`, `filter` a query that chooses lines.
+pub fn log_file(run: &str, format: &str, filter: &str) -> String {
+    format!(
+        "/api/v1/runs/{}/log?format={format}{filter}",
+        browser::encode(run)
+    )
+}
+
+/// `GET /runs/{id}/log`: the first lines of a filter, at most `limit`.
+pub async fn log_lines(run: &str, filter: &str, limit: usize) -> Answer<Vec<Event>> {
+    get_lines(&format!(
+        "/runs/{}/log?format=json&limit={limit}{filter}",
+        browser::encode(run)
     ))
     .await
 }

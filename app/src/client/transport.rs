@@ -65,6 +65,15 @@ pub(super) async fn get<T: DeserializeOwned>(path: &str) -> Answer<T> {
     }
 }
 
+/// The values of a response with one JSON value a line.
+pub(super) async fn get_lines<T: DeserializeOwned>(path: &str) -> Answer<Vec<T>> {
+    let text = call("GET", path, None, Page::Stays).await?;
+    let values = text.lines().map(serde_json::from_str);
+    values
+        .collect::<Result<_, _>>()
+        .map_err(|error| unreadable(path, &error.to_string()))
+}
+
 pub(super) async fn send<B: Serialize, T: DeserializeOwned>(
     method: &str,
     path: &str,

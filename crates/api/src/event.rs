@@ -77,12 +77,21 @@ pub struct LogLine {
     pub stream: LogStream,
     /// Log level.
     pub level: LogLevel,
-    /// One line with secrets masked and control characters escaped, at most 16 KiB.
+    /// One line with secrets masked, as the program wrote it, at most 16 KiB. A carriage return at its end means that the
+    /// program has not ended the line, such as that of a progress bar: the next line of the step, server and stream takes its
+    /// place.
     pub text: String,
     /// End of the stored output of a program on a server, at the last of the lines that were stored together. An
     /// interrupted read of the output continues there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<LogPosition>,
+}
+
+impl LogLine {
+    /// True if the program had not ended the line. The next line of the step, server and stream takes its place.
+    pub fn is_unfinished(&self) -> bool {
+        self.text.ends_with('\r')
+    }
 }
 
 /// Position in the output of a program on a server.

@@ -98,7 +98,7 @@ mod testing;
 
 pub use config::Config;
 pub use engine::{
-    Changes, DueCheck, Engine, Force, Hidden, LogSearch, NewDeployment, PermittedCheck,
+    Changes, DueCheck, Engine, Force, Hidden, LogFilter, LogSearch, NewDeployment, PermittedCheck,
     PermittedScaling, PolicySignal, Preview, SignalReceiver, Workload,
 };
 pub use error::{CODES, Error, Result};

@@ -17,6 +17,7 @@ mod export;
 mod health;
 mod import;
 mod live;
+mod log;
 mod login;
 mod me;
 pub mod openapi;
@@ -120,6 +121,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/runs/{id}/release", post(runs::release))
         .route("/runs/{id}/events", get(events::list))
         .route("/runs/{id}/search", get(events::search))
+        .route("/runs/{id}/log", get(log::download))
         .route("/runs/{id}/stream", get(stream::open))
         .route("/catalog", get(catalog::list).post(catalog::upload))
         .route("/catalog/{item}", get(catalog::get))

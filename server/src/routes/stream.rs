@@ -2,7 +2,8 @@
 //!
 //! Every text frame is one JSON array of events, in order of `seq` and without gaps: first the stored events after
 //! `?after=N`, then new ones. A client that lost its socket opens another one with the number of its last event. Then
-//! no event is missing or repeated. The server pings every 20 seconds. It closes with these codes:
+//! no event is missing or repeated. The server pings every 20 seconds, and drops a connection from which nothing came for
+//! a minute. Otherwise it closes with these codes:
 //!
 //! - 1000 after the run's final event,
 //! - 1008 when the login of the socket has ended, so that the client must log in again,
@@ -29,12 +30,18 @@ use axum::{
     },
     response::Response,
 };
-use engine::journal::{EventBatch, Interruption};
+use engine::{
+    Tenant,
+    journal::{EventBatch, Interruption},
+};
 use futures::{
     FutureExt, SinkExt, Stream, StreamExt,
     stream::{self, BoxStream, SplitStream},
 };
-use tokio::time::{Instant, MissedTickBehavior, timeout_at};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, MissedTickBehavior, sleep_until, timeout_at},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::events::EventsQuery;
@@ -49,6 +56,19 @@ use crate::{
 
 const PING_EVERY: Duration = Duration::from_secs(20);
 
+/// Pings, and the silence after which a client counts as gone.
+#[derive(Clone, Copy)]
+struct Heartbeat {
+    ping_every: Duration,
+    /// Time without a message or pong.
+    silence: Duration,
+}
+
+const HEARTBEAT: Heartbeat = Heartbeat {
+    ping_every: PING_EVERY,
+    silence: Duration::from_secs(60),
+};
+
 /// Minimum time between two frames.
 const PACE: Duration = Duration::from_millis(10);
 
@@ -60,6 +80,9 @@ const READ_BUFFER_BYTES: usize = 4096;
 
 /// Maximum time that a frame waits for a client that does not read.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Time of sending after which the client must have read earlier messages: buffers were full.
+const TAKEN_SLOWLY: Duration = Duration::from_secs(1);
 
 /// Maximum time until the client returns the close frame.
 const GOODBYE_PATIENCE: Duration = Duration::from_secs(5);
@@ -82,15 +105,7 @@ pub async fn open(
         .engine
         .stream(caller.tenant(), &id, query.after)
         .await?;
-    let slots = services.sockets.of(caller.tenant());
-    let slot = slots.try_acquire_owned().map_err(|_| {
-        Error::new(
-            codes::TOO_MANY_STREAMS,
-            "This project has as many live streams open as it may have at once.",
-        )
-        .hint("Close pages of runs that nobody watches, or use `/events` instead.")
-        .retry_after(PING_EVERY)
-    })?;
+    let slot = slot(&services, caller.tenant())?;
     let upgrade = upgrade.map_err(|_| {
         Error::new(
             codes::INVALID_REQUEST,
@@ -104,9 +119,25 @@ pub async fn open(
         .read_buffer_size(READ_BUFFER_BYTES)
         .on_upgrade(move |socket| async move {
             let ended = Box::pin(login.ended());
-            serve(socket, events, query.after, closing, ended).await;
+            serve(socket, events, query.after, HEARTBEAT, closing, ended).await;
             drop(slot);
         }))
+}
+
+/// One of the project's live streams. It is free again when the permit is dropped.
+///
+/// # Errors
+/// If the project has too many.
+pub(super) fn slot(services: &Services, tenant: &Tenant) -> Result<OwnedSemaphorePermit> {
+    let slots = services.sockets.of(tenant);
+    slots.try_acquire_owned().map_err(|_| {
+        Error::new(
+            codes::TOO_MANY_STREAMS,
+            "This project has as many live streams open as it may have at once.",
+        )
+        .hint("Close pages of runs that nobody watches, or use `/events` instead.")
+        .retry_after(PING_EVERY)
+    })
 }
 
 /// Events of the engine.
@@ -117,6 +148,7 @@ async fn serve(
     socket: WebSocket,
     events: Events,
     mut seen: u64,
+    heartbeat: Heartbeat,
     closing: CancellationToken,
     ended: impl Future<Output = ()>,
 ) {
@@ -124,10 +156,26 @@ async fn serve(
     // The stream owns an unfinished frame, not the `select!`, so that a ping does not drop it.
     let mut frames = pin!(frames(events));
     let (mut to, mut from) = socket.split();
-    let mut ping = tokio::time::interval(PING_EVERY);
+    let mut ping = tokio::time::interval(heartbeat.ping_every);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut heard = Instant::now();
     loop {
+        // In this order, a pong that waits is read before the silence is judged, a flood of events does not keep the server
+        // from pinging, and a flood of messages does not keep it from closing.
         let message = tokio::select! {
+            biased;
+            () = closing.cancelled() => close(close_code::RESTART, "the server stops"),
+            () = &mut ended => close(close_code::POLICY, "the login has ended"),
+            // Pongs and other messages have no content. Only the close frame is handled.
+            message = from.next() => match message {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => {
+                    heard = Instant::now();
+                    continue;
+                }
+            },
+            _ = ping.tick() => Message::Ping(Vec::new().into()),
+            () = sleep_until(heard + heartbeat.silence) => return,
             frame = frames.next() => match frame {
                 Some(Ok(frame)) => {
                     seen = frame.last();
@@ -140,19 +188,15 @@ async fn serve(
                 }
                 None => close(close_code::NORMAL, "the run has ended"),
             },
-            _ = ping.tick() => Message::Ping(Vec::new().into()),
-            () = closing.cancelled() => close(close_code::RESTART, "the server stops"),
-            () = &mut ended => close(close_code::POLICY, "the login has ended"),
-            // Messages of the client, such as pongs, are ignored. Only the close frame is handled.
-            message = from.next() => match message {
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-                Some(Ok(_)) => continue,
-            },
         };
         let is_last = matches!(message, Message::Close(_));
+        let begun = Instant::now();
         let sent = tokio::time::timeout(SEND_PATIENCE, to.send(message)).await;
         if !matches!(sent, Ok(Ok(()))) {
             return;
+        }
+        if begun.elapsed() >= TAKEN_SLOWLY {
+            heard = Instant::now();
         }
         if is_last {
             return answered(from).await;
@@ -337,7 +381,8 @@ mod tests {
         let open = move |upgrade: WebSocketUpgrade| {
             let events = events.lock().unwrap().take().unwrap();
             let closing = CancellationToken::new();
-            let answer = upgrade.on_upgrade(|socket| serve(socket, events, 7, closing, pending()));
+            let answer = upgrade
+                .on_upgrade(|socket| serve(socket, events, 7, HEARTBEAT, closing, pending()));
             std::future::ready(answer)
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -370,5 +415,42 @@ mod tests {
         let (seen, code, _) = viewed(vec![lines(&[8]), Err(failed)]).await;
         assert_eq!((seen, code), (vec![8], 1011));
         assert_eq!(viewed(vec![lines(&[8])]).await.1, 1000);
+    }
+
+    #[tokio::test]
+    async fn a_viewer_that_answers_no_ping_is_gone() {
+        let (gone, mut left) = tokio::sync::mpsc::channel::<()>(1);
+        let open = move |upgrade: WebSocketUpgrade| {
+            let gone = gone.clone();
+            let answer = upgrade.on_upgrade(move |socket| async move {
+                let heartbeat = Heartbeat {
+                    ping_every: Duration::from_millis(20),
+                    silence: Duration::from_millis(200),
+                };
+                let closing = CancellationToken::new();
+                let events = stream::pending().boxed();
+                serve(socket, events, 0, heartbeat, closing, pending()).await;
+                // The test may have ended.
+                let _ = gone.send(()).await;
+            });
+            std::future::ready(answer)
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("ws://{}/", listener.local_addr().unwrap());
+        let router = Router::new().route("/", get(open));
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+
+        let (mut socket, _) = tokio_tungstenite::connect_async(address).await.unwrap();
+        // Reading answers pings: for several times the silence, the socket stays open.
+        for _ in 0..30 {
+            let message = socket.next().await.unwrap().unwrap();
+            assert!(
+                matches!(message, tungstenite::Message::Ping(_)),
+                "{message:?}"
+            );
+        }
+        assert!(left.try_recv().is_err());
+        left.recv().await.unwrap();
+        serving.abort();
     }
 }

@@ -22,6 +22,7 @@ mod imports;
 mod lab;
 mod limits;
 mod login;
+mod logs;
 mod outage;
 mod pages;
 mod permission;

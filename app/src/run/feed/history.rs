@@ -1,8 +1,9 @@
 //! The part of a run that lies before the page was opened.
 //!
 //! The page opens a run at its end: the last lines, and all moves, which are few. Older lines are fetched when somebody scrolls up
-//! to them, and all of them for a copy or a download. For a link or a hit far back, only the lines around it are fetched, and
-//! from there the lines in both directions. The lines of a step are fetched apart from the others when only they are shown.
+//! to them. For a link or a hit far back, only the lines around it are fetched, and from there the lines in both directions.
+//! The lines of a step are fetched apart from the others when only they are shown. A download comes from the server as a file,
+//! see [`client::log_file`].
 
 use api::Event;
 use leptos::prelude::*;
@@ -168,17 +169,5 @@ impl Feed {
         self.log
             .try_update_value(|log| log.add_older_hits(needle, step, hits));
         Ok(is_more)
-    }
-
-    /// Fetches all older lines, of one step or of all.
-    ///
-    /// # Errors
-    /// If the server cannot be reached. Some lines may be here then.
-    pub async fn load_all(self, step: Option<String>) -> Answer<()> {
-        let from = |log: &LogStore| log.from(step.as_deref());
-        while self.log.try_with_value(from).is_some_and(|from| from > 1) {
-            self.load_older(step.clone()).await?;
-        }
-        Ok(())
     }
 }

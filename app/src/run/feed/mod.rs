@@ -73,6 +73,8 @@ struct Inner {
     /// No frame is drawn before this time, in milliseconds since 1970. See the module documentation.
     rest_until_ms: f64,
     socket: Option<Socket>,
+    /// Time of the last message of the socket, in milliseconds since 1970.
+    heard_ms: f64,
     failures: u32,
     /// Number of the current load. Responses for an earlier load are dropped.
     generation: u32,
@@ -105,7 +107,11 @@ impl Feed {
         });
         Effect::new(move |_| {
             let watch = set_interval_with_handle(
-                move || feed.watch(),
+                move || {
+                    if feed.is_silent() {
+                        feed.watch();
+                    }
+                },
                 std::time::Duration::from_millis(WATCH_MS),
             );
             let visible =
@@ -120,6 +126,12 @@ impl Feed {
             });
         });
         feed
+    }
+
+    /// True if the socket had no message since the last check.
+    fn is_silent(self) -> bool {
+        let heard_ms = self.inner.try_with_value(|inner| inner.heard_ms);
+        heard_ms.is_some_and(|heard_ms| browser::now_ms() - heard_ms >= WATCH_MS as f64)
     }
 
     /// Fetches the run again, for example after a resume or a lost connection.

@@ -69,6 +69,7 @@ impl Feed {
             };
             self.inner.try_update_value(|inner| {
                 inner.failures = 0;
+                inner.heard_ms = browser::now_ms();
                 inner.waiting.extend(events);
             });
             self.ask_for_frame();

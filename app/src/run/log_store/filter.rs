@@ -1,17 +1,18 @@
 //! The filter of a view: which of the loaded lines it has.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::RangeInclusive};
 
 use api::{LogLevel, LogStream};
 
 use super::{Line, LogStore, TaskId};
+use crate::browser;
 
 /// Filter and layout of a view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ViewSettings {
     /// Step of the lines. `None` for all steps.
     pub step: Option<String>,
-    /// Sources, level and server of the lines.
+    /// Streams, level and servers of the lines.
     pub filter: Filter,
     /// Tasks of which only the first line is in the view.
     pub folds: Folds,
@@ -21,15 +22,46 @@ pub struct ViewSettings {
     pub wrap: Option<u32>,
 }
 
-/// Lines by source, level and server. All of them by default.
+/// Lines by stream, level and server. All of them by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Sources whose lines are hidden.
-    pub hidden: Vec<Source>,
-    /// True for warnings and errors only.
-    pub only_problems: bool,
-    /// Server of the lines, by resource name. `None` for all servers, and for lines of none.
-    pub host: Option<String>,
+    /// Streams whose lines are hidden.
+    pub hidden: Vec<LogStream>,
+    /// Lowest level of the lines. `None` for all levels.
+    pub level: Option<LogLevel>,
+    /// Servers of the lines, by resource name. Empty for all servers, and for lines of none.
+    pub hosts: Vec<String>,
+}
+
+/// All streams, in the order of the filter's menu.
+pub const STREAMS: [LogStream; 5] = [
+    LogStream::Stdout,
+    LogStream::Stderr,
+    LogStream::Ansible,
+    LogStream::Engine,
+    LogStream::Console,
+];
+
+/// Name of a stream in the filter's menu.
+pub fn stream_title(stream: LogStream) -> &'static str {
+    match stream {
+        LogStream::Stdout => "Output of programs",
+        LogStream::Stderr => "Errors of programs",
+        LogStream::Ansible => "Ansible",
+        LogStream::Engine => "Stackloom",
+        LogStream::Console => "Consoles of servers",
+    }
+}
+
+/// Name of a stream in the API.
+fn stream_word(stream: LogStream) -> &'static str {
+    match stream {
+        LogStream::Stdout => "stdout",
+        LogStream::Stderr => "stderr",
+        LogStream::Ansible => "ansible",
+        LogStream::Engine => "engine",
+        LogStream::Console => "console",
+    }
 }
 
 impl Filter {
@@ -37,48 +69,44 @@ impl Filter {
     pub fn is_empty(&self) -> bool {
         *self == Filter::default()
     }
-}
 
-/// Source of lines, as a user distinguishes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Programs on servers: standard output and standard error.
-    Programs,
-    /// Ansible's plays, tasks and results.
-    Ansible,
-    /// Stackloom itself.
-    Engine,
-    /// Consoles of servers.
-    Console,
-}
-
-impl Source {
-    /// All sources.
-    pub const ALL: [Source; 4] = [
-        Source::Programs,
-        Source::Ansible,
-        Source::Engine,
-        Source::Console,
-    ];
-
-    /// Source of a stream.
-    pub fn of(stream: LogStream) -> Source {
-        match stream {
-            LogStream::Stdout | LogStream::Stderr => Source::Programs,
-            LogStream::Ansible => Source::Ansible,
-            LogStream::Engine => Source::Engine,
-            LogStream::Console => Source::Console,
+    /// The lines of this filter, of one step or of all and with these numbers or all, as a query of `GET /runs/{id}/log`.
+    /// Begins with `&`, unless it is empty.
+    pub fn query(&self, step: Option<&str>, numbers: Option<RangeInclusive<u64>>) -> String {
+        let mut query = String::new();
+        let mut add = |name: &str, value: &str| {
+            for part in ["&", name, "=", &browser::encode(value)] {
+                query.push_str(part);
+            }
+        };
+        if let Some(step) = step {
+            add("step", step);
         }
-    }
-
-    /// Name in the filter's menu.
-    pub fn title(self) -> &'static str {
-        match self {
-            Source::Programs => "Output of programs",
-            Source::Ansible => "Ansible",
-            Source::Engine => "Stackloom",
-            Source::Console => "Consoles of servers",
+        if !self.hidden.is_empty() {
+            let shown = STREAMS
+                .iter()
+                .filter(|stream| !self.hidden.contains(stream));
+            let shown: Vec<&str> = shown.map(|stream| stream_word(*stream)).collect();
+            add("stream", &shown.join(","));
         }
+        // An empty list of streams would mean all of them.
+        let hides_all = STREAMS.iter().all(|stream| self.hidden.contains(stream));
+        if hides_all {
+            add("before", "1");
+        } else if let Some(numbers) = numbers {
+            add("after", &numbers.start().saturating_sub(1).to_string());
+            add("before", &numbers.end().saturating_add(1).to_string());
+        }
+        match self.level {
+            None | Some(LogLevel::Debug) => {}
+            Some(LogLevel::Info) => add("level", "info"),
+            Some(LogLevel::Warning) => add("level", "warning"),
+            Some(LogLevel::Error) => add("level", "error"),
+        }
+        if !self.hosts.is_empty() {
+            add("host", &self.hosts.join(","));
+        }
+        query
     }
 }
 
@@ -108,13 +136,15 @@ impl Folds {
 impl LogStore {
     pub(super) fn passes(&self, line: &Line) -> bool {
         let filter = &self.settings.filter;
-        let is_of_host = filter.host.as_deref().is_none_or(|host| {
-            line.host
-                .is_some_and(|number| self.hosts.name(number) == host)
-        });
-        is_of_host
-            && (!filter.only_problems || line.level >= LogLevel::Warning)
-            && !filter.hidden.contains(&Source::of(line.stream))
+        let is_of_host = |number: u32| {
+            filter
+                .hosts
+                .iter()
+                .any(|host| self.hosts.name(number) == host)
+        };
+        (filter.hosts.is_empty() || line.host.is_some_and(is_of_host))
+            && filter.level.is_none_or(|level| line.level >= level)
+            && !filter.hidden.contains(&line.stream)
     }
 
     /// Number of loaded lines of the view's step that its filter hides.

@@ -11,6 +11,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unfinished;
 mod window;
 
 use std::{collections::HashMap, ops::Range};
@@ -18,10 +19,11 @@ use std::{collections::HashMap, ops::Range};
 use api::{Event, EventBody, LogLevel, LogStream, ansi};
 
 pub use self::{
-    filter::{Filter, Folds, Source, ViewSettings},
+    filter::{Filter, Folds, STREAMS, ViewSettings, stream_title},
     tasks::{Task, TaskId},
+    text::plain_text,
 };
-use self::{search::OlderHits, tasks::Tasks};
+use self::{search::OlderHits, tasks::Tasks, unfinished::Unfinished};
 
 /// One log line.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +42,10 @@ pub struct Line {
     pub stream: LogStream,
     /// The log level.
     pub level: LogLevel,
+    /// True if the program had not ended the line. The next line of the step, server and stream takes its place.
+    is_unfinished: bool,
+    /// True if another line has taken its place. It is in no view.
+    is_replaced: bool,
     /// Text with its escape sequences.
     pub text: Box<str>,
     /// Width in characters.
@@ -61,6 +67,7 @@ pub struct LogStore {
     steps: Names,
     hosts: Names,
     tasks: Tasks,
+    unfinished: Unfinished,
     settings: ViewSettings,
     /// Indices into `lines` of the lines that pass the filter.
     view: Vec<u32>,
@@ -108,8 +115,12 @@ impl Names {
 impl LogStore {
     /// Adds the event's line at the end, if it has one.
     pub fn push(&mut self, event: Event) {
-        if let Some(line) = self.line_of(event) {
-            self.tasks.count(&line);
+        if let Some(mut line) = self.line_of(event) {
+            let replaced = self.unfinished.replaced_by(&line, self.lines.len());
+            if let Some(at) = replaced {
+                self.replace(at);
+            }
+            self.tasks.count(&mut line);
             (self.last_of_step).insert(line.step, self.lines.len() as u32);
             self.lines.push(line);
             let (shown, end) = (self.shown(), self.from(self.settings.step.as_deref()));
@@ -140,7 +151,8 @@ impl LogStore {
         self.lines.dedup_by_key(|line| line.seq);
         let places = self.lines.iter().zip(0..);
         self.last_of_step = places.map(|(line, at)| (line.step, at)).collect();
-        self.tasks.count_all(&self.lines);
+        self.find_replaced();
+        self.tasks.count_all(&mut self.lines);
     }
 
     /// Number of the first line of the view.
@@ -174,6 +186,7 @@ impl LogStore {
         };
         let step = self.steps.number(line.step);
         let task = (line.task.as_ref()).map(|task| self.tasks.id(step, line.play.as_deref(), task));
+        let is_unfinished = line.is_unfinished();
         let mut text = ansi::final_text(&line.text).to_owned();
         if text.contains('\t') {
             text = text.replace('\t', "    ");
@@ -187,6 +200,8 @@ impl LogStore {
             host: line.host.map(|host| self.hosts.number(host)),
             stream: line.stream,
             level: line.level,
+            is_unfinished,
+            is_replaced: false,
             text: text.into(),
             columns,
         })
@@ -229,7 +244,7 @@ impl LogStore {
         let step = self.settings.step.as_ref();
         let (is_shown, is_at_end) = (shown.contains(&line.seq), line.seq >= end);
         let is_of_step = step.is_none_or(|step| self.steps.name(line.step) == step);
-        if !is_of_step || !(is_shown || is_at_end) {
+        if line.is_replaced || !is_of_step || !(is_shown || is_at_end) {
             return;
         }
         if !self.passes(line) {
@@ -342,7 +357,8 @@ impl LogStore {
             return Vec::new();
         };
         let last = |is_relevant: &dyn Fn(&Line, &str) -> bool| {
-            let lines = self.lines.iter().rev().filter(|line| line.step == *number);
+            let lines = self.lines.iter().rev();
+            let lines = lines.filter(|line| line.step == *number && !line.is_replaced);
             let mut found: Vec<String> = lines
                 .map(|line| (line, ansi::plain(&line.text)))
                 .filter(|(line, text)| !text.trim().is_empty() && is_relevant(line, text.trim()))

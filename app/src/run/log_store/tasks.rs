@@ -6,7 +6,7 @@ use api::{LogStream, ansi};
 
 use super::{Line, LogStore};
 
-/// Number of a task of a step.
+/// Number of a task of a step. A task that begins again, such as a role's that is used twice, has another number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TaskId(u32);
 
@@ -45,11 +45,15 @@ impl Task {
     }
 
     fn add(&mut self, line: &Line) {
-        if self.lines == 0 {
+        if self.span_ms.0 <= 0.0 {
             self.span_ms.0 = line.time_ms;
         }
-        self.lines += 1;
         self.span_ms.1 = line.time_ms;
+        // The end of the line follows.
+        if line.is_unfinished {
+            return;
+        }
+        self.lines += 1;
         if line.stream == LogStream::Ansible {
             let text = ansi::plain(&line.text);
             match text.split_once(": [").map(|(status, _)| status) {
@@ -63,40 +67,70 @@ impl Task {
 }
 
 /// All tasks with loaded lines.
+///
+/// Lines have the names of their play and task. A task of a name begins with its heading, and has the lines up to the next
+/// heading of this name.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    ids: HashMap<(u32, String, String), TaskId>,
-    /// Names of play and task, by number.
-    names: Vec<(String, String)>,
+    /// Numbers of the names of step, play and task.
+    names: HashMap<(u32, String, String), u32>,
+    /// Tasks by the number of their name and the number of their heading's event, which is 0 if it is not loaded.
+    ids: HashMap<(u32, u64), TaskId>,
     tasks: Vec<Task>,
+    /// Numbers of the tasks' names.
+    name_of: Vec<u32>,
+    /// The last heading of each name, by the number of its event.
+    headings: HashMap<u32, u64>,
 }
 
 impl Tasks {
+    /// Number of a task whose heading is not known yet. See [`Tasks::count`].
     pub(super) fn id(&mut self, step: u32, play: Option<&str>, task: &str) -> TaskId {
-        let names = (play.unwrap_or_default().to_owned(), task.to_owned());
+        let key = (step, play.unwrap_or_default().to_owned(), task.to_owned());
+        let next = self.names.len() as u32;
+        let name = *self.names.entry(key).or_insert(next);
+        self.begun(name, 0)
+    }
+
+    fn begun(&mut self, name: u32, heading: u64) -> TaskId {
         let next = TaskId(self.tasks.len() as u32);
-        let key = (step, names.0.clone(), names.1.clone());
-        let id = *self.ids.entry(key).or_insert(next);
+        let id = *self.ids.entry((name, heading)).or_insert(next);
         if id == next {
-            self.names.push(names);
             self.tasks.push(Task::default());
+            self.name_of.push(name);
         }
         id
     }
 
-    pub(super) fn count(&mut self, line: &Line) {
-        let task = line.task.and_then(|id| self.tasks.get_mut(id.0 as usize));
-        if let Some(task) = task {
+    /// Counts a line that follows all counted ones, and gives it the number of its task.
+    pub(super) fn count(&mut self, line: &mut Line) {
+        let name = line.task.and_then(|id| self.name_of.get(id.0 as usize));
+        let Some(name) = name.copied() else {
+            return;
+        };
+        if is_heading(line) {
+            self.headings.insert(name, line.seq);
+        }
+        let heading = self.headings.get(&name).copied().unwrap_or_default();
+        let id = self.begun(name, heading);
+        line.task = Some(id);
+        if let Some(task) = self.tasks.get_mut(id.0 as usize) {
             task.add(line);
         }
     }
 
-    pub(super) fn count_all(&mut self, lines: &[Line]) {
+    /// Counts all lines again.
+    pub(super) fn count_all(&mut self, lines: &mut [Line]) {
         self.tasks.fill(Task::default());
+        self.headings.clear();
         for line in lines {
             self.count(line);
         }
     }
+}
+
+fn is_heading(line: &Line) -> bool {
+    line.stream == LogStream::Ansible && line.text.starts_with("TASK [")
 }
 
 impl LogStore {
@@ -117,10 +151,5 @@ impl LogStore {
     /// True if some loaded lines belong to a task.
     pub fn has_tasks(&self) -> bool {
         !self.tasks.tasks.is_empty()
-    }
-
-    /// Names of the play and the task of a line.
-    pub(super) fn task_names(&self, line: &Line) -> Option<&(String, String)> {
-        self.tasks.names.get(line.task?.0 as usize)
     }
 }

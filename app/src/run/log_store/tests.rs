@@ -161,10 +161,13 @@ fn an_excerpt_has_the_programs_own_last_words() {
 }
 
 #[test]
-fn a_downloaded_line_has_time_and_step() {
+fn a_copied_line_has_time_and_step_and_what_a_terminal_shows() {
     assert_eq!(
-        store(&[("a:create", "\u{1b}[1mhi")]).text(None),
-        "00:00:00Z  a:create  hi\n"
+        plain_text(&events(&[
+            ("a:create", "\u{1b}[1mhi"),
+            ("b", "10 %\r100 %")
+        ])),
+        "00:00:00Z  a:create  hi\n00:00:00Z  b  100 %\n"
     );
 }
 
@@ -242,45 +245,146 @@ fn lines_are_filtered_by_source_level_and_server() {
         (shown(&store), store.filtered())
     };
     let (lines, hidden) = filtered(Filter {
-        hidden: vec![Source::Ansible, Source::Engine],
+        hidden: vec![LogStream::Ansible, LogStream::Engine],
         ..Filter::default()
     });
     assert_eq!((lines, hidden), (vec![String::from("Unpacking")], 6));
     let (lines, _) = filtered(Filter {
-        only_problems: true,
+        level: Some(LogLevel::Warning),
         ..Filter::default()
     });
     assert_eq!(lines, ["failed: [web-1]"]);
     let (lines, _) = filtered(Filter {
-        host: Some(String::from("web-2")),
+        hosts: vec![String::from("web-2")],
         ..Filter::default()
     });
     assert_eq!(lines, ["ok: [web-2]"]);
-}
-
-#[test]
-fn marked_lines_are_copied_alone() {
+    let (lines, _) = filtered(Filter {
+        hidden: vec![LogStream::Stdout],
+        hosts: vec![String::from("web-2"), String::from("web-1")],
+        ..Filter::default()
+    });
     assert_eq!(
-        store(&[("a", "one"), ("a", "two"), ("a", "three")]).text(Some(2..=3)),
-        "00:00:00Z  a  two\n00:00:00Z  a  three\n"
+        lines,
+        ["changed: [web-1]", "ok: [web-2]", "failed: [web-1]"]
     );
 }
 
 #[test]
-fn json_lines_have_every_field() {
-    let text = of_tasks().json_lines();
-    let lines: Vec<serde_json::Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+fn a_filter_is_a_query_of_the_file() {
+    let all = Filter::default();
+    assert_eq!(all.query(None, None), "");
     assert_eq!(
-        lines[2],
-        serde_json::json!({
-            "seq": 3, "time": "2026-01-01T00:00:02.000Z", "step": "web", "host": "web-1", "play": "all",
-            "task": "one", "stream": "stdout", "level": "info", "text": "Unpacking",
-        })
+        all.query(Some("web"), Some(3..=5)),
+        "&step=web&after=2&before=6"
     );
-    assert_eq!(lines[0]["task"], serde_json::Value::Null);
+    let some = Filter {
+        hidden: vec![LogStream::Engine, LogStream::Console, LogStream::Ansible],
+        level: Some(LogLevel::Error),
+        hosts: vec![String::from("web-1"), String::from("web-2")],
+    };
+    assert_eq!(
+        some.query(None, None),
+        "&stream=stdout,stderr&level=error&host=web-1,web-2"
+    );
+    let none = Filter {
+        hidden: STREAMS.to_vec(),
+        ..Filter::default()
+    };
+    assert_eq!(
+        none.query(None, None),
+        "&stream=&before=1",
+        "no lines at all"
+    );
+}
+
+#[test]
+fn a_task_that_begins_again_is_another_group() {
+    let mut store = of_tasks();
+    let again = |seq: u64, text: &str| Event {
+        seq,
+        time: format!("2026-01-01T00:01:{seq:02}Z"),
+        body: EventBody::Log(LogLine {
+            step: String::from("web"),
+            host: None,
+            play: Some(String::from("all")),
+            task: Some(String::from("one")),
+            stream: LogStream::Ansible,
+            level: LogLevel::Info,
+            text: text.to_owned(),
+            position: None,
+        }),
+    };
+    store.push(again(8, "TASK [one]"));
+    store.push(again(9, "changed: [web-2]"));
+    let (first, facts) = store.task_at(1).unwrap();
+    assert_eq!(facts.summary(), "1 changed, 1 ok, 4 lines");
+    let (second, facts) = store.task_at(7).unwrap();
+    assert_eq!(facts.summary(), "1 changed, 2 lines");
+    assert_ne!(first, second);
+    let mut folds = Folds::default();
+    folds.toggle(second);
+    store.set_view(ViewSettings {
+        folds,
+        ..ViewSettings::default()
+    });
+    assert_eq!(shown(&store).len(), 8, "only its result is folded away");
+
+    // Older lines leave the groups as they are.
+    store.insert(events(&[("web", "starts")]), None, 1);
+    assert!(store.is_folded(second) && !store.is_folded(first));
+    assert_eq!(
+        (store.task_at(7).map(|(id, _)| id), shown(&store).len()),
+        (Some(second), 8)
+    );
+}
+
+/// A progress bar with a line of another stream in between, as the engine stores them.
+fn of_bar() -> Vec<Event> {
+    let mut all = events(&[
+        ("a", "begin"),
+        ("a", "10 %\r"),
+        ("b", "10 %\r"),
+        ("a", "50 %\r"),
+        ("a", "other"),
+        ("a", "100 %"),
+    ]);
+    for (at, event) in all.iter_mut().enumerate() {
+        if let EventBody::Log(line) = &mut event.body
+            && at != 4
+        {
+            line.stream = LogStream::Stdout;
+        }
+    }
+    all
+}
+
+#[test]
+fn a_progress_bar_is_one_row_that_is_replaced() {
+    let mut store = LogStore::default();
+    store.set_view(ViewSettings {
+        wrap: Some(2),
+        needle: String::from("0 %"),
+        ..ViewSettings::default()
+    });
+    let mut seen = Vec::new();
+    for event in of_bar() {
+        store.push(event);
+        seen.push(shown(&store));
+    }
+    assert_eq!(seen[1], ["begin", "10 %"]);
+    assert_eq!(seen[3], ["begin", "10 %", "50 %"], "of `b` and of `a`");
+    assert_eq!(seen[5], ["begin", "10 %", "other", "100 %"]);
+    let rows: Vec<u32> = (0..4).map(|place| store.row_of(place)).collect();
+    assert_eq!((rows, store.rows()), (vec![0, 3, 5, 8], 11));
+    assert_eq!((store.hits(), store.hit(1)), (2, Some(6)));
+
+    // Loaded afterwards, it is the same.
+    let mut loaded = LogStore::default();
+    loaded.insert(of_bar().split_off(3), None, 4);
+    loaded.insert(of_bar()[..3].to_vec(), None, 1);
+    assert_eq!(shown(&loaded), seen[5]);
+    assert_eq!(loaded.excerpt("a", "", 9), ["begin", "100 %"]);
 }
 
 #[test]
@@ -377,7 +481,7 @@ fn a_window_that_is_left_leaves_no_gap_behind() {
     store.extend_window(all[5..6].to_vec(), None, 6..7);
     assert_eq!((shown(&store).len(), store.window()), (3, None));
 
-    // All lines, for a download.
+    // All lines.
     store.open_window(all[3..5].to_vec(), None, 4..6);
     store.insert(all[..8].to_vec(), None, 1);
     assert_eq!((shown(&store).len(), store.window()), (11, None));

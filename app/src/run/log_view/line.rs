@@ -1,13 +1,13 @@
 //! One line of the log: time, step and text. The first line of a task can fold the others.
 
-use api::{LogLevel, ansi};
+use api::{LogLevel, LogStream, ansi};
 use leptos::prelude::*;
 
 use super::{LogState, ROW};
 use crate::{
     run::log_store::{Task, TaskId},
     time,
-    ui::Icon,
+    ui::{Icon, prose},
 };
 
 /// Line at an index of the view.
@@ -26,10 +26,15 @@ pub fn LineView(state: LogState, place: usize) -> impl IntoView {
                 LogLevel::Warning => "warning",
                 LogLevel::Error => "error",
             };
+            // The engine names things in backticks, as in its other messages. A program's output stays as it is.
+            let is_prose = line.stream == LogStream::Engine;
             let text = ansi::with_hits(ansi::stretches(&line.text), &needle)
                 .into_iter()
                 .map(|stretch| {
                     let plain = stretch.colour.is_none() && !stretch.bold && !stretch.hit;
+                    if plain && is_prose {
+                        return prose(&stretch.text);
+                    }
                     if plain {
                         return stretch.text.into_any();
                     }

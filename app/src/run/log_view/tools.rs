@@ -1,88 +1,62 @@
 //! The log's toolbar: step, search, filter, wrap, copy, download, full window.
 
+use std::ops::RangeInclusive;
+
 use leptos::{ev::KeyboardEvent, prelude::*};
 
-use super::{LogState, search::Search, view_menu::ViewMenu};
+use super::{LogState, marked::Marked, search::Search, view_menu::ViewMenu};
 use crate::{
-    browser,
+    browser, client,
+    run::log_store::plain_text,
     ui::{Icon, Menu, menu, use_toasts},
 };
 
 const DOWNLOAD: &str = "log-download-menu";
 
-/// Format of a downloaded log.
-#[derive(Clone, Copy)]
-enum Format {
-    Text,
-    JsonLines,
-}
+/// Maximum number of lines that are copied.
+const COPIED_MAX: usize = 100_000;
 
 /// The toolbar.
 #[component]
 pub fn LogTools(state: LogState) -> impl IntoView {
     let toasts = use_toasts();
-    let text = move || {
-        state
-            .feed
-            .log
-            .try_with_value(|log| {
-                let marked = state.marked.get_untracked();
-                log.text(marked.map(|marked| marked.numbers()))
-            })
-            .unwrap_or_default()
-    };
-    let is_complete = async move || {
-        let loaded = state.feed.load_all(state.step.get_untracked()).await;
-        if loaded.is_err() {
-            toasts.warn("The older lines could not be fetched. Try again.");
-        }
-        loaded.is_ok()
-    };
+    let run = Memo::new(move |_| {
+        let model = &state.feed.model;
+        model.with(|model| (model.as_ref()).map(|model| model.run.id.clone()))
+    });
     let copy = move |_| {
+        let marked = state.marked.get_untracked();
+        let filter = untrack(|| state.query_of(marked.map(Marked::numbers)));
+        let Some(run) = run.get_untracked() else {
+            return;
+        };
         leptos::task::spawn_local(async move {
-            if !is_complete().await {
+            let lines = client::log_lines(&run, &filter, COPIED_MAX).await;
+            let Ok(lines) = lines else {
+                toasts.warn("The lines could not be fetched. Try again.");
                 return;
-            }
-            if browser::copy(&text()).await {
-                toasts.done(match state.marked.get_untracked() {
+            };
+            if !browser::copy(&plain_text(&lines)).await {
+                toasts.warn("The browser did not allow copying. Use Download instead.");
+            } else if lines.len() == COPIED_MAX {
+                toasts.warn("Only the first 100,000 lines were copied. Use Download for all.");
+            } else {
+                toasts.done(match marked {
                     Some(_) => "The marked lines were copied.",
                     None => "The log was copied.",
                 });
-            } else {
-                toasts.warn("The browser did not allow copying. Use Download instead.");
             }
         });
     };
-    let download = move |format: Format| {
-        menu::close(DOWNLOAD);
-        let name = state
-            .step
-            .get_untracked()
-            .map_or_else(|| String::from("run"), |step| step.replace(':', "-"));
-        leptos::task::spawn_local(async move {
-            if !is_complete().await {
-                return;
-            }
-            let log = state.feed.log;
-            match format {
-                Format::Text => {
-                    let text = log.try_with_value(|log| log.text(None));
-                    browser::download(
-                        &format!("{name}.log"),
-                        "text/plain",
-                        &text.unwrap_or_default(),
-                    );
-                }
-                Format::JsonLines => {
-                    let text = log.try_with_value(|log| log.json_lines());
-                    browser::download(
-                        &format!("{name}.jsonl"),
-                        "application/jsonl",
-                        &text.unwrap_or_default(),
-                    );
-                }
-            }
-        });
+    let file = move |format: &'static str, icon: &'static str, title: &'static str| {
+        let address = move || {
+            run.get()
+                .map(|run| client::log_file(&run, format, &state.query_of(None)))
+        };
+        // The server names the file. `rel` keeps the pages' router away from the link.
+        view! {
+            <a class="menu-item" rel="external" download="" href=address on:click=move |_| menu::close(DOWNLOAD)><Icon name=icon />{title}</a>
+        }
     };
     let on_key = move |event: KeyboardEvent| {
         if event.key() == "Enter" {
@@ -161,8 +135,8 @@ pub fn LogTools(state: LogState) -> impl IntoView {
                 <Icon name="copy" />
             </button>
             <Menu id=DOWNLOAD label="Download the log" button=view! { <Icon name="download" /> }.into_any()>
-                <button type="button" class="menu-item" on:click=move |_| download(Format::Text)><Icon name="file-text" />"As text"</button>
-                <button type="button" class="menu-item" on:click=move |_| download(Format::JsonLines)><Icon name="code" />"As JSON lines"</button>
+                {file("text", "file-text", "As text")}
+                {file("json", "code", "As JSON lines")}
             </Menu>
             <button
                 type="button" class="button" data-look="ghost" data-size="icon-small" title="Full window (Escape leaves)"
@@ -172,5 +146,14 @@ pub fn LogTools(state: LogState) -> impl IntoView {
                 {move || view! { <Icon name=if state.is_full.get() { "minimize" } else { "maximize" } /> }}
             </button>
         </header>
+    }
+}
+
+impl LogState {
+    /// The lines of the view with these numbers, or all of its lines, as a query of the log's file. Tracks.
+    fn query_of(self, numbers: Option<RangeInclusive<u64>>) -> String {
+        let step = self.step.get();
+        self.filter
+            .with(|filter| filter.query(step.as_deref(), numbers))
     }
 }

@@ -1,12 +1,13 @@
-//! The menu of the log: what it has, how times are shown, folded tasks.
+//! The menu of the log: streams, levels and servers of its lines, how times are shown, folded tasks.
 
+use api::LogLevel;
 use leptos::prelude::*;
 
 use super::LogState;
 use crate::{
     browser,
     run::{
-        log_store::{Folds, Source},
+        log_store::{Folds, STREAMS, stream_title},
         model::Model,
     },
     time,
@@ -15,6 +16,13 @@ use crate::{
 
 const MENU: &str = "log-view-menu";
 const TIMES_KEY: &str = "log.times";
+
+/// The choices of the lowest level, with their titles.
+const LEVELS: [(Option<LogLevel>, &str); 3] = [
+    (None, "All"),
+    (Some(LogLevel::Warning), "Warnings, errors"),
+    (Some(LogLevel::Error), "Errors"),
+];
 
 /// The time in front of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,25 +93,39 @@ fn start_of(model: &Model, times: Times, step: &str) -> Option<f64> {
     time::parse(started?)
 }
 
+/// Adds a member to a list, or removes it.
+fn toggle<T: PartialEq>(list: &mut Vec<T>, member: T) {
+    match list.iter().position(|one| *one == member) {
+        Some(at) => drop(list.remove(at)),
+        None => list.push(member),
+    }
+}
+
 /// The menu with its button.
 #[component]
 pub fn ViewMenu(state: LogState) -> impl IntoView {
-    let sources = Source::ALL.map(|source| {
-        let is_shown = move || state.filter.with(|filter| !filter.hidden.contains(&source));
+    let streams = STREAMS.map(|stream| {
+        let is_shown = move || state.filter.with(|filter| !filter.hidden.contains(&stream));
         let set = move |_| {
-            state.filter.update(|filter| {
-                if let Some(at) = filter.hidden.iter().position(|one| *one == source) {
-                    filter.hidden.remove(at);
-                } else {
-                    filter.hidden.push(source);
-                }
-            });
+            state
+                .filter
+                .update(|filter| toggle(&mut filter.hidden, stream))
         };
         view! {
             <label class="check">
                 <input type="checkbox" prop:checked=is_shown on:change=set />
-                {source.title()}
+                {stream_title(stream)}
             </label>
+        }
+    });
+    let levels = LEVELS.map(|(level, title)| {
+        view! {
+            <button
+                type="button" aria-pressed=move || state.filter.with(|filter| filter.level == level).to_string()
+                on:click=move |_| state.filter.update(|filter| filter.level = level)
+            >
+                {title}
+            </button>
         }
     });
     let times = Times::ALL.map(|times| {
@@ -121,28 +143,30 @@ pub fn ViewMenu(state: LogState) -> impl IntoView {
         let hosts = state.feed.log.try_with_value(|log| log.hosts());
         hosts.unwrap_or_default()
     });
-    let host = move || {
+    let hosts = move || {
         let hosts = hosts.get();
         (hosts.len() > 1).then(|| {
-            let option = |name: String| {
-                let value = name.clone();
-                let is_chosen = move || state.filter.with(|filter| filter.host.as_ref() == Some(&value));
-                view! { <option value=name.clone() prop:selected=is_chosen>{name.clone()}</option> }
+            let choice = |name: String| {
+                let (host, title) = (name.clone(), name.clone());
+                let is_chosen = move || state.filter.with(|filter| filter.hosts.contains(&host));
+                let set = move |_| {
+                    state
+                        .filter
+                        .update(|filter| toggle(&mut filter.hosts, name.clone()))
+                };
+                view! {
+                    <label class="check">
+                        <input type="checkbox" prop:checked=is_chosen on:change=set />
+                        {title}
+                    </label>
+                }
             };
             view! {
-                <label class="menu-row">
-                    "Server"
-                    <select
-                        class="input"
-                        on:change=move |event| {
-                            let host = event_target_value(&event);
-                            state.filter.update(|filter| filter.host = (!host.is_empty()).then_some(host));
-                        }
-                    >
-                        <option value="" prop:selected=move || state.filter.with(|filter| filter.host.is_none())>"All"</option>
-                        {hosts.into_iter().map(option).collect_view()}
-                    </select>
-                </label>
+                <hr class="menu-rule" />
+                <fieldset class="log-menu" data-hosts>
+                    <legend>"Only of these servers"</legend>
+                    {hosts.into_iter().map(choice).collect_view()}
+                </fieldset>
             }
         })
     };
@@ -173,15 +197,9 @@ pub fn ViewMenu(state: LogState) -> impl IntoView {
     };
     view! {
         <Menu id=MENU label="Filter and times" button=button.into_any()>
-            <fieldset class="log-menu" aria-label="Sources">{sources}</fieldset>
-            <label class="check">
-                <input
-                    type="checkbox" prop:checked=move || state.filter.with(|filter| filter.only_problems)
-                    on:change=move |event| state.filter.update(|filter| filter.only_problems = event_target_checked(&event))
-                />
-                "Warnings and errors only"
-            </label>
-            {host}
+            <fieldset class="log-menu" aria-label="Sources">{streams}</fieldset>
+            <div class="menu-row"><span>"Level"</span><div class="segments" role="group" aria-label="Level">{levels}</div></div>
+            {hosts}
             <hr class="menu-rule" />
             <div class="menu-row"><span>"Times"</span><div class="segments" role="group" aria-label="Times">{times}</div></div>
             {tasks}

@@ -14,6 +14,7 @@ mod hooks;
 mod keys;
 mod lint;
 mod live;
+mod log_lines;
 mod outputs;
 mod permission;
 mod power;
@@ -52,6 +53,7 @@ use tokio::sync::oneshot;
 use tracing::Instrument;
 
 use check::ActiveChecks;
+pub use log_lines::LogFilter;
 pub use search::LogSearch;
 pub use signal::{PermittedScaling, PolicySignal, SignalReceiver};
 pub use unattended::{DueCheck, PermittedCheck};

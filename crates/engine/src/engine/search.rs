@@ -2,7 +2,8 @@
 //!
 //! A search goes backward from a number, a page of lines at a time, and ends after [`PAGES`] pages or [`HITS`] hits. The caller
 //! continues where it ended, or not: so no search costs more than a fraction of a second, and the client can stop it. What a
-//! line contains is decided as the browser does it: without colours, and ignoring the case of ASCII letters.
+//! line contains is decided as the browser does it: without colours and text that a carriage return replaces, and ignoring the
+//! case of ASCII letters.
 
 use api::{EventBody, LogHits, ansi};
 use store::{EventFilter, Range, Store, Tenant};
@@ -40,7 +41,8 @@ pub(super) async fn search(
         let mut page = store.event_list_in(tenant, run, range, filter).await?;
         from = page.first().map_or(1, |event| event.seq);
         page.retain(|event| {
-            matches!(&event.body, EventBody::Log(line) if ansi::contains(&ansi::plain(&line.text), &needle))
+            matches!(&event.body, EventBody::Log(line)
+                if !line.is_unfinished() && ansi::contains(&ansi::plain(ansi::final_text(&line.text)), &needle))
         });
         hits += page.len();
         pages.push(page);

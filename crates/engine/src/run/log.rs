@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{LogLevel, LogLine, LogPosition, LogStream};
+use api::{LogLevel, LogLine, LogPosition, LogStream, ansi};
 use store::Entry;
 
 use crate::{journal::RunJournal, secrets::Mask};
@@ -95,6 +95,25 @@ impl StepLog {
         self.store(stored).await;
     }
 
+    /// Logs the present state of a line that a program has not ended, with the position before it. It ends with a carriage
+    /// return: the next line takes its place.
+    pub async fn say_unfinished(
+        &self,
+        source: LogSource,
+        level: LogLevel,
+        text: &str,
+        position: LogPosition,
+    ) {
+        let masked = self.mask.apply(text);
+        let Some(piece) = pieces(ansi::final_text(&masked)).into_iter().next() else {
+            return;
+        };
+        let end = piece.floor_char_boundary(LINE_BYTES_MAX - 1);
+        let mut line = self.line(&source, level, format!("{}\r", &piece[..end]));
+        line.position = Some(position);
+        self.store(vec![line]).await;
+    }
+
     fn line(&self, source: &LogSource, level: LogLevel, text: String) -> LogLine {
         LogLine {
             step: self.step.clone(),
@@ -127,11 +146,15 @@ fn lines_of(text: &str) -> Vec<String> {
     text.lines().flat_map(pieces).collect()
 }
 
-/// A line in pieces of at most [`LINE_BYTES_MAX`] bytes. Colours, carriage returns and other control characters stay: the pages
+/// A line in pieces of at most [`LINE_BYTES_MAX`] bytes. Of a longer line with carriage returns, only the text after the last one
+/// stays, which is what a terminal shows of a progress bar. Colours, carriage returns and other control characters stay: the pages
 /// understand or leave out each of them. Only the null character goes, which PostgreSQL does not store.
 fn pieces(line: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = line.trim_end_matches('\r');
+    if rest.len() > LINE_BYTES_MAX {
+        rest = ansi::final_text(rest);
+    }
     loop {
         let (head, tail) = rest.split_at(rest.floor_char_boundary(LINE_BYTES_MAX));
         pieces.push(head.replace('\0', ""));
@@ -159,5 +182,7 @@ mod tests {
         let split = lines_of(&long);
         assert!(split.iter().all(|line| line.len() <= LINE_BYTES_MAX));
         assert_eq!(split.concat(), long);
+        let bar: String = (0..=10_000).map(|part| format!("{part}\r")).collect();
+        assert_eq!(lines_of(&bar), ["10000"]);
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::secrets::Mask;
 
-/// Maximum length of a raw line in bytes. A longer line is split.
+/// Maximum length of a raw line in bytes. Of a longer line with carriage returns only the text after the last one stays, as on a
+/// terminal: it is a progress bar. Another longer line is split.
 const RAW_LINE_BYTES_MAX: usize = 256 * 1024;
 
 /// Splits bytes into lines.
@@ -37,6 +38,11 @@ impl Lines {
             if self.begun.ends_with(b"\n") {
                 lines.extend(self.rest());
             }
+            if self.begun.len() >= RAW_LINE_BYTES_MAX
+                && let Some(at) = self.last_return()
+            {
+                self.begun.drain(..=at);
+            }
             while self.begun.len() >= RAW_LINE_BYTES_MAX {
                 let rest = self.begun.split_off(self.mask.cut(&self.begun));
                 lines.extend(self.rest());
@@ -44,6 +50,20 @@ impl Lines {
             }
         }
         lines
+    }
+
+    /// The line that has not ended, up to its last carriage return. `None` without one, or if nothing is before it.
+    pub fn until_return(&self) -> Option<String> {
+        let end = self.begun.iter().rposition(|byte| *byte == b'\r')?;
+        let line = String::from_utf8_lossy(self.begun.get(..end)?);
+        let line = line.trim_end_matches('\r');
+        (!line.is_empty()).then(|| line.to_owned())
+    }
+
+    /// The last carriage return with text behind it.
+    fn last_return(&self) -> Option<usize> {
+        let (_, text) = self.begun.split_last()?;
+        text.iter().rposition(|byte| *byte == b'\r')
     }
 
     /// The last line without a line end.
@@ -68,6 +88,39 @@ mod tests {
         assert_eq!(lines.rest(), None);
         assert_eq!(lines.take(&vec![b'x'; RAW_LINE_BYTES_MAX + 1]).len(), 1);
         assert_eq!(Lines::default().take(b"\xff\xfe\n"), ["\u{fffd}\u{fffd}"]);
+    }
+
+    #[test]
+    fn a_progress_bar_is_one_line_however_long_it_is() {
+        let mut lines = Lines::default();
+        assert_eq!(lines.until_return(), None);
+        let mut written = 0;
+        for percent in 0..100 {
+            let frame = format!("{percent} %{}\r", ".".repeat(5_000));
+            written += frame.len();
+            assert_eq!(lines.take(frame.as_bytes()), [""; 0]);
+            let shown = lines.until_return().unwrap();
+            assert!(shown.contains(&format!("{percent} %.")), "{percent}");
+        }
+        assert!(written > RAW_LINE_BYTES_MAX && lines.begun() < RAW_LINE_BYTES_MAX);
+        let [line]: [String; 1] = lines.take(b"done\n").try_into().unwrap();
+        assert!(line.ends_with("\rdone"), "{line}");
+    }
+
+    #[test]
+    fn a_part_of_a_progress_bar_that_is_being_written_is_not_shown() {
+        let mut lines = Lines::default();
+        for (bytes, shown) in [
+            ("begin", None),
+            ("\r10", Some("begin")),
+            (" %\r20 %", Some("begin\r10 %")),
+            ("\r", Some("begin\r10 %\r20 %")),
+        ] {
+            assert_eq!(lines.take(bytes.as_bytes()), [""; 0]);
+            assert_eq!(lines.until_return().as_deref(), shown);
+        }
+        assert_eq!(lines.take(b"\n\r").len(), 1);
+        assert_eq!(lines.until_return(), None);
     }
 
     #[test]

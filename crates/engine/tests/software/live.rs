@@ -97,6 +97,23 @@ async fn ten_ticks_in_ten_seconds_arrive_one_by_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_progress_bar_is_in_the_log_while_it_runs() {
+    let bench = on_docker("engine-bar", "172.31.58.0/24", BOOT).await;
+    let bar = "for i in {1..20}; do printf 'part %s\\r' $i; sleep 0.5; done; echo; echo end";
+    let started = bench.start(&template(58, "", &script(bar))).await;
+    let (run, events) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let texts = output(&events, "Run the script", LogStream::Stdout).into_iter();
+    let (states, lines): (Vec<&str>, Vec<&str>) = texts.partition(|text| text.ends_with('\r'));
+    assert!((2..=6).contains(&states.len()), "{states:?}");
+    assert!(states.iter().all(|state| state.starts_with("part ")));
+    let whole: Vec<String> = (1..=20).map(|part| format!("part {part}")).collect();
+    assert_eq!(lines, [whole.join("\r").as_str(), "end"]);
+    all_goes(bench, &started.deployment).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn every_form_of_a_program_is_live_as_it_was_written_and_hides_what_it_must() {
     let items = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
     let bench = on_docker_with(items, "engine-forms", "172.31.51.0/24", BOOT).await;

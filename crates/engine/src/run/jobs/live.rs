@@ -428,8 +428,12 @@ impl Driver {
             Output::Err(bytes) => (LogStream::Stderr, &mut followed.err, bytes),
         };
         let whole = lines.take(bytes);
+        let unfinished = lines.unfinished(Instant::now());
         let position = lines.position();
         self.say(name, stream, whole, position).await;
+        if let Some(text) = unfinished {
+            self.show_unfinished(name, stream, &text, position).await;
+        }
     }
 
     async fn completed(&mut self, name: String, ended: Result<(), SshError>) {
@@ -491,12 +495,30 @@ impl Driver {
 
     /// Logs whole lines of an execution, and the position after them.
     async fn say(&mut self, name: &str, stream: LogStream, lines: Vec<String>, position: u64) {
-        let (Some(followed), Some(folder)) = (self.followed.get(name), &self.folder) else {
-            return;
-        };
         if lines.is_empty() {
             return;
         }
+        if let Some((source, level, position)) = self.heard(name, stream, position) {
+            self.log.say_output(source, level, &lines, position).await;
+        }
+    }
+
+    /// Logs the state of a line of an execution that has not ended, and the position before it.
+    async fn show_unfinished(&mut self, name: &str, stream: LogStream, text: &str, position: u64) {
+        if let Some((source, level, position)) = self.heard(name, stream, position) {
+            let log = &self.log;
+            log.say_unfinished(source, level, text, position).await;
+        }
+    }
+
+    /// Source, level and position of new output. The task is not silent then.
+    fn heard(
+        &mut self,
+        name: &str,
+        stream: LogStream,
+        position: u64,
+    ) -> Option<(LogSource, LogLevel, LogPosition)> {
+        let (followed, folder) = (self.followed.get(name)?, self.folder.as_ref()?);
         if let Some(current) = &mut self.current {
             current.silence = SILENCE;
             current.say_at = Instant::now() + SILENCE;
@@ -513,7 +535,7 @@ impl Driver {
             job: folder.job(name),
             bytes: position,
         };
-        self.log.say_output(source, level, &lines, position).await;
+        Some((source, level, position))
     }
 
     /// Measures output, and waits where it comes too fast. True if the quota is used up: nothing more is followed then.
