@@ -66,7 +66,7 @@ pub fn marks(problems: &[Diagnostic]) -> String {
     json(Some(marks.collect::<Vec<_>>()))
 }
 
-/// Calls `ask` with what proposals are made of. `None` if the page is disposed.
+/// Calls `ask` with what proposals are made of. `None` for a script, and if the page is disposed.
 fn with_input<T>(
     workspace: Workspace,
     source: &Source,
@@ -83,14 +83,15 @@ fn with_input<T>(
                 of_file = Document::parse(text);
                 of_file.template()
             }
+            Source::Value { .. } => return None,
         };
-        ask(&CompletionInput {
+        Some(ask(&CompletionInput {
             template,
             types: &types,
             cloud: &cloud,
             bundle: editor.bundle(),
-        })
-    })
+        }))
+    })?
 }
 
 fn json(value: Option<impl Serialize>) -> String {

@@ -184,9 +184,9 @@ impl LogStore {
         let EventBody::Log(line) = event.body else {
             return None;
         };
+        let is_unfinished = line.is_unfinished();
         let step = self.steps.number(line.step);
         let task = (line.task.as_ref()).map(|task| self.tasks.id(step, line.play.as_deref(), task));
-        let is_unfinished = line.is_unfinished();
         let mut text = ansi::final_text(&line.text).to_owned();
         if text.contains('\t') {
             text = text.replace('\t', "    ");
