@@ -34,13 +34,9 @@ pub fn drop_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
     }
     let to = workspace.view.get_untracked().to_canvas(at);
     match workspace.with_input(|input| commands::drop_item(input, item, to)) {
-        Some(Ok(proposal)) => {
-            if workspace.apply(&proposal) {
-                workspace.remember_item(item);
-            }
-        }
+        Some(Ok(proposal)) if workspace.apply(&proposal) => workspace.remember_item(item),
         Some(Err(refusal)) => workspace.refuse_drop(&refusal.0),
-        None => {}
+        _ => {}
     }
 }
 

@@ -21,7 +21,6 @@ use planner::{
     deployed::Damage,
     workflow::{ResourceSpec, copy_of},
 };
-use serde_json::Value;
 use store::{DeploymentRow, Health, Outcome, ResourceRow, now_text};
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use uuid::Uuid;
