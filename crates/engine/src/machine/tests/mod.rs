@@ -209,7 +209,7 @@ fn a_run_waits_for_all_its_servers_at_once() {
         step(id, kind, &[])
     });
     let walk = Simulation::started(&workflow(steps));
-    let (ssh, others): (Vec<_>, Vec<_>) = walk.starts.iter().partition(|&&step| step < 200);
+    let (ssh, others): (Vec<usize>, Vec<usize>) = walk.starts.iter().partition(|&&step| step < 200);
     let counts: (usize, usize) = (ssh.len(), others.len());
     assert_eq!(counts, (200, 3), "all servers, and a step for each slot");
 }
