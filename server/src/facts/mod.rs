@@ -62,7 +62,7 @@ impl Facts {
             Box::pin(async move {
                 CloudFacts {
                     takes_signals,
-                    ..fetch_lists(session).await
+                    ..Box::pin(fetch_lists(session)).await
                 }
             })
         };
