@@ -156,11 +156,11 @@ mod tests {
             unnamed.project_id = None;
             store.audit_insert(&unnamed).await.unwrap();
             let mine = names(&tenant());
-            let listed = store.audit_list(&tenant(), &mine, Page::ALL).await;
+            let listed = store.audit_list(&tenant(), &mine, None, Page::ALL).await;
             assert_eq!(listed.unwrap(), failed);
             for stranger in strangers() {
                 let own = ["x", "y", "z"].map(str::to_owned);
-                let seen = store.audit_list(&stranger, &own, Page::ALL).await;
+                let seen = store.audit_list(&stranger, &own, None, Page::ALL).await;
                 assert_eq!(seen.unwrap(), []);
             }
         }

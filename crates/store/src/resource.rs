@@ -465,8 +465,10 @@ mod tests {
             };
             let checked = async |time: &str, health: Health| {
                 let seen = BTreeMap::from([("nginx".to_owned(), health)]);
-                let stored = store.deployment_set_check(&tenant(), "d", &check(time), &seen);
-                assert_eq!(stored.await.unwrap(), Outcome::Done);
+                let stored = store
+                    .deployment_set_check(&tenant(), "d", &check(time), &seen)
+                    .await;
+                assert_eq!(stored.unwrap(), Outcome::Done);
             };
             let begin = write(begun(ResourceState::Creating));
             appender.append(&[&begin]).await.unwrap();
