@@ -170,6 +170,7 @@ resources:
     properties: {network: {get_resource: front}, cidr: 10.7.0.0/24}
   web:
     type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
     properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: front}}]}
   greeting:
     type: Stackloom::Catalog::greeter

@@ -6,6 +6,7 @@
 use std::{
     fs,
     io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
@@ -31,7 +32,11 @@ pub fn owner_id(data_dir: &Path) -> io::Result<String> {
     let id = Uuid::new_v4().to_string();
     // Whole or not at all, even in a power cut.
     let begun = data_dir.join(format!(".{FILE}-{id}"));
-    let mut file = fs::File::create(&begun)?;
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&begun)?;
     writeln!(file, "{id}")?;
     file.sync_all()?;
     fs::rename(begun, path)?;
