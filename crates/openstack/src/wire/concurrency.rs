@@ -7,7 +7,9 @@
 //!
 //! * The shortest time of each kind of request is kept for 250 responses. Then it is measured again, since a cloud may become
 //!   slower.
-//! * Responses that take about the shortest time at full concurrency raise the limit by one.
+//! * At first, responses that take about the shortest time at full concurrency double the limit, as in the slow start of TCP. The
+//!   first that takes longer halves it again, and ends this.
+//! * From then on they raise it by one.
 //! * Responses that take about twice the shortest time lower the limit by one.
 //!
 //! The limit starts small, so that the shortest times are not measured under contention. Waiting requests start by
@@ -184,6 +186,8 @@ impl Drop for Slot {
 struct Limit {
     max: usize,
     size: usize,
+    /// True until the first slow response.
+    starts: bool,
     active: usize,
     /// Shortest time by kind, in seconds.
     best: HashMap<String, f64>,
@@ -198,6 +202,7 @@ impl Limit {
         Limit {
             max: max.max(1),
             size: LIMIT_MIN.min(max.max(1)),
+            starts: true,
             active: 0,
             best: HashMap::new(),
             answers: 0,
@@ -231,13 +236,17 @@ impl Limit {
         if self.active < self.size || self.since < self.size {
             return;
         }
-        if share > RAISE_ABOVE && self.size < self.max {
-            self.size += 1;
-            self.since = 0;
-        } else if share < LOWER_BELOW && self.size > LIMIT_MIN {
-            self.size -= 1;
-            self.since = 0;
-        }
+        let is_fast = share > RAISE_ABOVE;
+        let size = match self.starts {
+            true if is_fast => self.size * 2,
+            true => self.size / 2,
+            false if is_fast => self.size + 1,
+            false if share < LOWER_BELOW => self.size - 1,
+            false => return,
+        };
+        self.starts &= is_fast;
+        self.size = size.clamp(LIMIT_MIN.min(self.max), self.max);
+        self.since = 0;
     }
 }
 
@@ -283,6 +292,24 @@ mod tests {
         assert!((2..=3).contains(&one), "{one}");
         // The configured maximum holds.
         assert_eq!(settled_limit(1, |_| 200.0), 1);
+    }
+
+    #[test]
+    fn a_large_cloud_gets_all_it_may_within_few_rounds() {
+        let mut limit = Limit::new(16);
+        let mut rounds = Vec::new();
+        for _ in 0..5 {
+            while limit.acquire() {}
+            let round = limit.active;
+            rounds.push(round);
+            for _ in 0..round {
+                // The next one starts as soon as a response is there.
+                limit.learn("POST ports", Duration::from_millis(200));
+                limit.active -= 1;
+                limit.acquire();
+            }
+        }
+        assert_eq!(rounds, [2, 4, 8, 16, 16]);
     }
 
     #[test]
