@@ -61,7 +61,6 @@ impl HostKeys {
     }
 
     /// The same keys and this one, which the server has made.
-    #[must_use]
     pub fn with_own(&self, public_key: &str) -> HostKeys {
         HostKeys {
             given: self.given.clone(),
@@ -70,7 +69,6 @@ impl HostKeys {
     }
 
     /// The key that the server has made, without the given one.
-    #[must_use]
     pub fn own_alone(&self) -> HostKeys {
         HostKeys {
             given: None,
