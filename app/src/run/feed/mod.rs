@@ -128,7 +128,7 @@ impl Feed {
         feed
     }
 
-    /// True if the socket had no message since the last check.
+    /// True if the socket had no message for the interval of the checks.
     fn is_silent(self) -> bool {
         let heard_ms = self.inner.try_with_value(|inner| inner.heard_ms);
         heard_ms.is_some_and(|heard_ms| browser::now_ms() - heard_ms >= WATCH_MS as f64)
