@@ -54,7 +54,7 @@ impl Workspace {
             .selection
             .with_untracked(|selection| selection.lead().map(str::to_owned));
         match lead {
-            Some(from) => {
+            Some(from) if !self.is_line(&from) => {
                 let view = self.view.get_untracked();
                 let at = self.drawing.with_untracked(|drawing| {
                     drawing
@@ -63,7 +63,7 @@ impl Workspace {
                 });
                 self.open_picker(Purpose::Connect(from), at, "");
             }
-            None => self.show_toast("Select a resource to connect first."),
+            _ => self.show_toast("Select a resource to connect first."),
         }
     }
 

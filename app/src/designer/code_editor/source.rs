@@ -1,10 +1,9 @@
 //! The text of an editor: its source, and how it is read and changed.
 
 use api::Diagnostic;
-use canvas::form;
 use hot::document::Edit;
 use leptos::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::designer::store::Workspace;
 
@@ -59,10 +58,15 @@ impl Source {
                 .editor
                 .with(|editor| editor.document().text().to_owned()),
             Source::File(path) => workspace.file_tracked(path).unwrap_or_default(),
-            Source::Value { path, .. } => workspace
-                .editor
-                .with(|editor| form::text_at(editor.template(), path))
-                .unwrap_or_default(),
+            Source::Value { path, .. } => {
+                let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+                let value = workspace.editor.with(|editor| editor.shown().value(&keys));
+                match value {
+                    Some(Value::String(text)) => text,
+                    Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
+                    _ => String::new(),
+                }
+            }
         }
     }
 

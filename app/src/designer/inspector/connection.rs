@@ -26,7 +26,7 @@ fn Connection(workspace: Workspace, edge: Edge) -> impl IntoView {
     let meaning = match edge.kind {
         EdgeKind::Interface => "An additional network of the server.",
         EdgeKind::RouterInterface => "An interface of the router in the network.",
-        EdgeKind::Gateway => "The router\u{2019}s way outside.",
+        EdgeKind::Gateway => "The external gateway of the router.",
         EdgeKind::Relation => "Software that uses other software.",
         EdgeKind::Reference => "A property that refers to the other resource.",
         EdgeKind::Order => "The first one is created after the second one.",

@@ -55,11 +55,12 @@ fn Arrangement(workspace: Workspace, count: Signal<usize>) -> impl IntoView {
             </button>
         }
     });
+    let is_pair = move || count.get() < 3;
     let distribute = DISTRIBUTIONS.map(|(icon, label, axis)| {
         view! {
             <button
                 type="button" class="button" data-look="ghost" data-size="icon" title=label aria-label=label
-                disabled=move || count.get() < 3 on:click=move |_| workspace.distribute(axis)
+                disabled=is_pair on:click=move |_| workspace.distribute(axis)
             >
                 <Icon name=icon />
             </button>

@@ -74,9 +74,8 @@ pub fn connection(template: &Template, drawing: &Drawing, edge: &Edge) -> Option
                 keys.insert(0, edge.label.clone());
                 let field = Some(keys.join("."));
                 // A reference in an entry of a list is the entry's purpose.
-                keys.truncate(2);
-                if keys.get(1).is_some_and(|key| key.parse::<usize>().is_err()) {
-                    keys.truncate(1);
+                if keys.get(1).is_some_and(|key| key.parse::<usize>().is_ok()) {
+                    keys.truncate(2);
                 }
                 let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
                 Some(Connection {

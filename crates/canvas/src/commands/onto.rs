@@ -63,7 +63,8 @@ fn network_for(
 /// The connection of a moved node with the node at `at`, or with the nearest node around that one that takes it.
 /// `None` if nothing there can be connected, so that the node just moves.
 ///
-/// The networks of a server follow from its place, so frames are no targets of a server (see [`super::shift`]).
+/// The networks of a server follow from its place, so frames are no targets of a server (see [`super::shift`]). Other
+/// servers are none either, which keeps the drag of a server over many others cheap.
 pub(super) fn connect_below(
     input: &CommandInput<'_>,
     node: &Node,
@@ -84,7 +85,9 @@ pub(super) fn connect_below(
         .hit_where(at, |one| !moved.contains(one.name.as_str()))?;
     let around = |one: &&Node| input.drawing.node(one.parent.as_deref()?);
     let mut proposal = std::iter::successors(Some(over), around)
-        .filter(|one| node.kind != NodeKind::Server || one.kind != NodeKind::Frame)
+        .filter(|one| {
+            node.kind != NodeKind::Server || matches!(one.kind, NodeKind::Card | NodeKind::Internet)
+        })
         .find_map(|one| connect(input, &node.name, &one.name).ok())?;
     // A node in a frame returns to its old place there.
     if node.parent.is_none() {

@@ -150,7 +150,7 @@ fn an_attribute_a_condition_and_a_type_are_replaced_by_similar_ones() {
 #[test]
 fn a_former_name_becomes_the_present_one() {
     check(
-        "  net: {type: OS::Neutron::Net}\n  port: {type: OS::Neutron::Port, properties: {network_id: {get_resource: net}}}\n",
+        "  port: {type: OS::Neutron::Port, properties: {network_id: a}}\n",
         &["Change to `network`"],
     );
 }

@@ -34,16 +34,14 @@ impl Maker<'_> {
     pub(super) fn proposals(&self, property: &Property, path: &[String]) -> Vec<String> {
         let keys: Vec<&str> = path.iter().skip(3).map(String::as_str).collect();
         match &keys[..] {
-            ["cidr"] => {
-                let check = Constraint::Custom("net_cidr".to_owned());
-                if property.constraints.contains(&check) {
-                    free_cidrs(self.template)
-                } else {
-                    Vec::new()
-                }
+            ["cidr"]
+                if property
+                    .constraints
+                    .contains(&Constraint::Custom("net_cidr".to_owned())) =>
+            {
+                free_cidrs(self.template)
             }
-            ["gateway_ip"] => self.own_range().map(Range::gateways).unwrap_or_default(),
-            ["host_routes", _, "nexthop"] => {
+            ["gateway_ip"] | ["host_routes", _, "nexthop"] => {
                 self.own_range().map(Range::gateways).unwrap_or_default()
             }
             ["allocation_pools", _, end] => {

@@ -397,11 +397,6 @@ pub(super) fn value_at<'t>(template: &'t Template, path: &[String]) -> Option<&'
     rest.iter().try_fold(start, |at, key| child(at, key))
 }
 
-/// The text at a path. `None` if there is none, or if it is computed.
-pub fn text_at(template: &Template, path: &[String]) -> Option<String> {
-    value_at(template, path)?.as_str().map(str::to_owned)
-}
-
 /// True if the value contains no function.
 fn is_plain(value: &Expr) -> bool {
     let mut is_plain = true;

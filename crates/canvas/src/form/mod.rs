@@ -16,7 +16,7 @@ mod table;
 pub use common::{common_fields, common_type, edit_all};
 pub(crate) use link::described_below;
 pub use link::{
-    Link, PARAMETER_TYPES, Source, SourceChoice, described, parameter_for, sources, switch, text_at,
+    Link, PARAMETER_TYPES, Source, SourceChoice, described, parameter_for, sources, switch,
 };
 pub use presets::apply_preset;
 pub use sections::{EntryRemoval, add_entry, entry_fields, names, remove_entry};

@@ -4,7 +4,7 @@ use serde_json::json;
 use types::{Executable, Shape};
 
 use super::*;
-use crate::drawing::NodeKind;
+use crate::{drawing::NodeKind, geometry::Rect};
 
 const PARTS: &str = "\
 heat_template_version: 2021-04-16
@@ -121,24 +121,16 @@ fn a_card_dropped_on_a_server_is_connected_as_by_a_line_and_stays_beside() {
             (&drop.edits, &drop.label, drop.target.as_deref()),
             (&line.edits, &line.label, Some("web"))
         );
-        hands.take(Ok(drop));
         hands.with(|input| {
-            let Some(card) = input
-                .drawing
-                .node(card)
-                .filter(|card| card.parent.is_none())
-            else {
-                return;
-            };
-            for other in input.drawing.siblings(card) {
-                assert!(
-                    other.name == card.name || !other.rect.overlaps(card.rect),
-                    "{} covers {}",
-                    card.name,
-                    other.name
-                );
+            let node = input.drawing.node(card).expect("a card");
+            let (_, place) = &drop.places[0];
+            let rect = Rect::at(CanvasPoint::new(place.x, place.y), node.rect.size());
+            for other in input.drawing.siblings(node) {
+                let is_free = other.name == card || !other.rect.overlaps(rect);
+                assert!(is_free, "{card} covers {}", other.name);
             }
         });
+        hands.take(Ok(drop));
     }
 }
 
