@@ -79,6 +79,22 @@ impl Drop for CheckPermit<'_> {
     }
 }
 
+/// The components on servers that are gone or broken, which are not asked.
+fn on_lost_servers(resources: &[ResourceRow], findings: &[Finding]) -> BTreeMap<String, Health> {
+    let is_lost = |server: &str| {
+        let mut findings = findings.iter();
+        findings.any(|finding| {
+            let is_lost = matches!(finding.kind, FindingKind::Gone | FindingKind::Broken);
+            is_lost && finding.resource == server
+        })
+    };
+    let on_lost = resources
+        .iter()
+        .filter(|one| one.spec.host().is_some_and(is_lost));
+    let unhealthy = on_lost.map(|one| (one.name.clone(), Health::Unhealthy));
+    unhealthy.collect()
+}
+
 /// What the health checks of components said, without those that could not be asked.
 fn seen(components: Vec<String>, ill: &[Finding]) -> BTreeMap<String, Health> {
     let seen = components.into_iter().filter_map(|name| {
@@ -112,10 +128,11 @@ impl Engine {
         let mut findings = self
             .without_secrets(&row, specs.collect(), findings)
             .await?;
-        let health = self.inspect_health(actor, &row, resources, &findings);
-        let (components, ill) = health.await?;
+        let mut health = on_lost_servers(&resources, &findings);
+        let asked = self.inspect_health(actor, &row, resources, &findings);
+        let (components, ill) = asked.await?;
         let asked = u32::try_from(components.len()).unwrap_or(u32::MAX);
-        let health = seen(components, &ill);
+        health.extend(seen(components, &ill));
         findings.extend(ill);
         findings.sort_by(|one, other| one.resource.cmp(&other.resource));
         let check = Check {
@@ -351,4 +368,62 @@ fn finding(
         text,
         differences: differences.collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::resource;
+
+    fn finding(resource: &str, kind: FindingKind) -> Finding {
+        Finding {
+            resource: resource.into(),
+            resource_type: String::new(),
+            kind,
+            text: String::new(),
+            differences: Vec::new(),
+        }
+    }
+
+    fn on(server: &str, name: &str) -> ResourceRow {
+        let host = ("host", Expr::GetResource(server.into()));
+        ResourceRow {
+            name: name.into(),
+            spec: resource("Stackloom::Catalog::nginx", [host]),
+            physical_id: None,
+            reference: None,
+            attributes: Default::default(),
+            state: ResourceState::Ready,
+            incarnation: 0,
+            made_from: BTreeMap::new(),
+            made_with: None,
+            tried: Default::default(),
+            read_at: None,
+            health: None,
+        }
+    }
+
+    #[test]
+    fn software_is_as_its_checks_say_and_not_healthy_on_a_lost_server() {
+        let ill = [
+            finding("db", FindingKind::Unhealthy),
+            finding("silent", FindingKind::Unknown),
+        ];
+        let names = ["db", "silent", "web"].map(str::to_owned);
+        let expected = [("db", Health::Unhealthy), ("web", Health::Healthy)];
+        let expected = expected.map(|(name, health)| (name.to_owned(), health));
+        assert_eq!(seen(names.to_vec(), &ill), BTreeMap::from(expected));
+
+        let rows = [
+            on("one", "first"),
+            on("two", "second"),
+            on("three", "third"),
+        ];
+        let found = [
+            finding("one", FindingKind::Gone),
+            finding("two", FindingKind::Changed),
+        ];
+        let lost = BTreeMap::from([("first".to_owned(), Health::Unhealthy)]);
+        assert_eq!(on_lost_servers(&rows, &found), lost);
+    }
 }
