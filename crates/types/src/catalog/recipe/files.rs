@@ -254,7 +254,8 @@ impl Recipe {
         line(
             text,
             format_args!(
-                "- name: {}\n  ansible.builtin.file:\n    path: {}\n    state: directory\n",
+                // An existing folder keeps its mode.
+                "- name: {} # noqa risky-file-permissions\n  ansible.builtin.file:\n    path: {}\n    state: directory\n",
                 quoted(&format!("Make the folder of {}", file.path)),
                 quoted(folder)
             ),
