@@ -283,7 +283,7 @@ outputs:
     await list.getByRole('button', { name: label, exact: true }).click();
     await expect(list.getByRole('button', { name: label, exact: true })).toHaveCount(0);
   }
-  await expect.poll(() => text(page)).toContain('{type: OS::Neutron::Net, condition: big}');
+  await expect.poll(() => text(page)).toContain('{type: "OS::Neutron::Net", condition: big}');
   expect(await text(page)).toContain('size: 1}');
   expect(await text(page)).toContain('[disk, status]');
 });

@@ -19,7 +19,7 @@ async function scrollToEnd(page: Page, selector: string): Promise<void> {
   await page.locator(selector).evaluate((element) => element.scrollTo(0, element.scrollHeight));
 }
 
-test('the list, the graph and the timeline of a run of 2,000 steps stay small', async ({ page }) => {
+test('the list, the graph and the timeline of a run of 2,000 steps stay small @full', async ({ page }) => {
   test.setTimeout(5 * 60_000);
   await login(page);
   const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'large-run', template: template() });

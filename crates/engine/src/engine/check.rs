@@ -372,6 +372,8 @@ fn finding(
 
 #[cfg(test)]
 mod tests {
+    use hot::expr::Expr;
+
     use super::*;
     use crate::testing::resource;
 
