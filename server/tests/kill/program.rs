@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder, StatusCode, header};
 use serde_json::Value;
+use store::SealedKind;
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 
 /// Time limit for a run's end or for a start, on any machine.
@@ -263,6 +264,47 @@ impl Program {
         }
     }
 
+    /// Waits until the journal of a run has this many entries that are no log lines, or the run is over. Polls without a
+    /// pause, because the next entry can follow within milliseconds.
+    pub async fn until_stored(&self, run: &str, entries: usize) -> Stored {
+        let stored = async {
+            let (mut watched, mut count) = (Watched::default(), 0);
+            while count < entries && !watched.is_over() {
+                let last = watched.last;
+                let path = format!("/api/v1/runs/{run}/events?after={last}&limit=1000&moves=true");
+                let events = self.get(&path).await;
+                let events = events.as_array().unwrap();
+                events.iter().for_each(|event| watched.take(event));
+                count += events.len();
+            }
+            Stored {
+                entries: count,
+                is_over: watched.is_over(),
+            }
+        };
+        tokio::time::timeout(PATIENCE, stored)
+            .await
+            .expect("the journal has the entries in time")
+    }
+
+    /// Number of tokens and secrets of runs and of vaults in the database.
+    pub async fn sealed(&self) -> i64 {
+        let file = self.folder.join("data/stackloom.db");
+        let database = store::open(&file).await.unwrap();
+        let mut count = 0;
+        for kind in [SealedKind::Run, SealedKind::Vault] {
+            count += store::testing::sealed_count(database.store(), kind).await;
+        }
+        count
+    }
+
+    /// Resumes a run.
+    pub async fn resume(&self, run: &str) {
+        let request = self.request(Method::POST, &format!("/api/v1/runs/{run}/resume"));
+        let answer = request.send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.status());
+    }
+
     /// Waits for the end of a run.
     pub async fn until_over(&self, run: &str) {
         let over = async {
@@ -309,6 +351,15 @@ fn spawn(
         .stderr(log)
         .spawn()
         .unwrap()
+}
+
+/// The journal of a run at a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored {
+    /// Number of entries that are no log lines.
+    pub entries: usize,
+    /// True if the run has ended.
+    pub is_over: bool,
 }
 
 /// The state of a run, from its events.
