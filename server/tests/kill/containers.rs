@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     clouds_file, demo,
     program::{self, Program},
-    setting, text,
+    text,
 };
 
 /// A public server, which is the bastion of a private one with a web server.
@@ -32,14 +32,13 @@ resources:
 ";
 
 /// Maximum number of kills of a run. A run that needs more makes no progress.
-const KILLS_MAX: u64 = 300;
+const KILLS_MAX: u32 = 300;
 
 /// Part of the error of a step that was running at several crashes in a row.
 const CRASHED: &str = "crashes of the server, so it is not started again";
 
 /// Kills the program when a run has stored its next entry, starts it again, and so on until the run has succeeded.
 async fn killed_at_each_next_entry(program: &mut Program, run: &str) {
-    let most = setting("STACKLOOM_KILL_ROUNDS", KILLS_MAX);
     let (mut kills, mut entries) = (0, 0);
     // Number of entries at each resumption.
     let mut resumed = Vec::new();
@@ -48,7 +47,7 @@ async fn killed_at_each_next_entry(program: &mut Program, run: &str) {
         entries = stored.entries;
         if !stored.is_over {
             assert!(
-                kills < most,
+                kills < KILLS_MAX,
                 "no end after {kills} kills, {entries} entries"
             );
             program.kill();
