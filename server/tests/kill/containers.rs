@@ -5,6 +5,7 @@
 
 use lab::{Lab, LabConfig};
 use serde_json::json;
+use store::SealedKind;
 
 use crate::{
     clouds_file, demo,
@@ -135,12 +136,14 @@ async fn killed_at_each_next_entry_while_software_is_installed() {
     assert_eq!(services[0]["component"], "nginx");
     assert_eq!(services[0]["state"], "healthy", "{services:#?}");
     assert!(is_bastion_closed(&lab));
-    assert_eq!(program.sealed().await, 0, "no token is left");
+    assert_eq!(program.sealed(SealedKind::Run).await, 0, "no token is left");
 
     let run = text(&program.delete(&deployment).await, "run");
     killed_at_each_next_entry(&mut program, &run).await;
     assert_eq!(left(&lab), Vec::<String>::new());
     assert!(is_bastion_closed(&lab));
-    assert_eq!(program.sealed().await, 0, "no token is left");
+    for kind in [SealedKind::Run, SealedKind::Vault] {
+        assert_eq!(program.sealed(kind).await, 0, "{kind:?} is left");
+    }
     lab.stop().await;
 }

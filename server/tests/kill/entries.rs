@@ -13,6 +13,7 @@ use std::{
 use lab::{CallFault, Fault, Lab};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
+use store::SealedKind;
 use tempfile::TempDir;
 
 use crate::{
@@ -181,11 +182,10 @@ impl Scene {
 
     async fn nothing_is_left(&self, label: &str) {
         assert_eq!(self.left(), Vec::<String>::new(), "{label}");
-        assert_eq!(
-            self.program.sealed().await,
-            0,
-            "{label}: a token or a secret is left in the database"
-        );
+        for kind in [SealedKind::Run, SealedKind::Vault] {
+            let sealed = self.program.sealed(kind).await;
+            assert_eq!(sealed, 0, "{label}: {kind:?} is left in the database");
+        }
     }
 
     /// A deployment that is killed at its n-th entry, and an undeployment that is killed at its n-th entry.
@@ -196,11 +196,8 @@ impl Scene {
         self.killed(&run, nth, &label).await;
         self.succeeded(&run, &label).await;
         assert_eq!(self.kinds(), self.kinds, "{label}: {:?}", self.left());
-        assert_eq!(
-            self.program.sealed().await,
-            0,
-            "{label}: the token of the run is left in the database"
-        );
+        let tokens = self.program.sealed(SealedKind::Run).await;
+        assert_eq!(tokens, 0, "{label}: the token is left in the database");
 
         let label = format!("undeployment at entry {nth}");
         let run = self.undeploy(&started).await;
