@@ -1,11 +1,15 @@
-//! The program is killed at each next entry of a run's journal while it installs software on a private server.
+//! The program is killed while it installs software on a private server: at each next entry of a run's journal, and once at
+//! each kind of step.
 //!
 //! The lab's servers and the sandboxes are containers. A step that was running at several crashes in a row fails on purpose:
 //! it may be their cause. Then the run is resumed, as its error says.
 
+use std::{collections::BTreeSet, time::Duration};
+
 use lab::{Lab, LabConfig};
-use serde_json::json;
+use serde_json::{Value, json};
 use store::SealedKind;
+use tempfile::TempDir;
 
 use crate::{
     clouds_file, demo,
@@ -81,69 +85,140 @@ async fn killed_at_each_next_entry(program: &mut Program, run: &str) {
     assert!(kills > 0, "the run was over before the first kill");
 }
 
-/// Number of the project's resources of a kind.
-fn count(lab: &Lab, kind: &str) -> usize {
-    let left = left(lab);
-    let kinds = left.iter().filter_map(|one| one.split(' ').next());
-    kinds.filter(|one| *one == kind).count()
+/// A lab whose servers are containers, and the program.
+struct Scene {
+    lab: Lab,
+    program: Program,
+    // Dropped last.
+    _folder: TempDir,
 }
 
-fn left(lab: &Lab) -> Vec<String> {
-    lab.leftovers().remove("demo").unwrap_or_default()
-}
+impl Scene {
+    async fn new(name: &str, public_cidr: &str) -> Scene {
+        program::install_tls_provider();
+        let config = LabConfig::docker(name, public_cidr.parse().unwrap());
+        let lab = Lab::start(config).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog");
+        let settings = vec![
+            ("STACKLOOM_CATALOG", catalog.to_owned()),
+            ("STACKLOOM_SSH_TIMEOUT", "240".into()),
+            ("STACKLOOM_RETRY_PAUSE", "1".into()),
+        ];
+        let horizon = Duration::from_secs(3);
+        let clouds = clouds_file(&lab);
+        let mut program = Program::start_with(folder.path(), &clouds, horizon, settings).await;
+        program.login(&demo()).await;
+        Scene {
+            lab,
+            program,
+            _folder: folder,
+        }
+    }
 
-fn is_bastion_closed(lab: &Lab) -> bool {
-    lab.model(|model| {
-        let mut rules = model.security_group_rules.iter();
-        !rules.any(|rule| format!("{rule:?}").contains("ssh for the run"))
-    })
+    async fn deploy(&self) -> Value {
+        let shop = json!({"name": "shop", "template": SHOP, "parameters": {}});
+        self.program.post("/api/v1/deployments", &shop).await
+    }
+
+    /// Begins to undeploy. Returns the run.
+    async fn undeploy(&self, started: &Value) -> String {
+        let deployment = text(started, "deployment");
+        let path = format!("/api/v1/deployments/{deployment}");
+        text(&self.program.delete(&path).await, "run")
+    }
+
+    fn left(&self) -> Vec<String> {
+        self.lab.leftovers().remove("demo").unwrap_or_default()
+    }
+
+    fn is_bastion_closed(&self) -> bool {
+        self.lab.model(|model| {
+            let mut rules = model.security_group_rules.iter();
+            !rules.any(|rule| format!("{rule:?}").contains("ssh for the run"))
+        })
+    }
+
+    /// Checks that each resource exists once, and that the service is healthy.
+    async fn stands(&self, started: &Value, label: &str) {
+        let left = self.left();
+        for (kind, number) in [
+            ("network", 1),
+            ("subnet", 1),
+            ("router", 1),
+            ("floatingip", 1),
+            ("server", 2),
+        ] {
+            let kinds = left.iter().filter_map(|one| one.split(' ').next());
+            let count = kinds.filter(|one| *one == kind).count();
+            assert_eq!(count, number, "{label}, {kind}: {left:?}");
+        }
+        let deployment = format!("/api/v1/deployments/{}", text(started, "deployment"));
+        let shown = self.program.get(&deployment).await;
+        let services = shown["services"].as_array().unwrap();
+        assert_eq!(services.len(), 1, "{label}: {services:#?}");
+        assert_eq!(services[0]["component"], "nginx");
+        assert_eq!(services[0]["state"], "healthy", "{label}: {services:#?}");
+        assert!(self.is_bastion_closed(), "{label}");
+        let tokens = self.program.sealed(SealedKind::Run).await;
+        assert_eq!(tokens, 0, "{label}: the token is left in the database");
+    }
+
+    async fn nothing_is_left(&self, label: &str) {
+        assert_eq!(self.left(), Vec::<String>::new(), "{label}");
+        assert!(self.is_bastion_closed(), "{label}");
+        for kind in [SealedKind::Run, SealedKind::Vault] {
+            let sealed = self.program.sealed(kind).await;
+            assert_eq!(sealed, 0, "{label}: {kind:?} is left in the database");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "many minutes; needs Docker, the lab's images, the sandbox image and Debian's packages"]
 async fn killed_at_each_next_entry_while_software_is_installed() {
-    program::install_tls_provider();
-    let config = LabConfig::docker("kill-software", "172.31.71.0/24".parse().unwrap());
-    let lab = Lab::start(config).await.unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog");
-    let settings = vec![
-        ("STACKLOOM_CATALOG", catalog.to_owned()),
-        ("STACKLOOM_SSH_TIMEOUT", "240".into()),
-        ("STACKLOOM_RETRY_PAUSE", "1".into()),
-    ];
-    let horizon = std::time::Duration::from_secs(3);
-    let clouds = clouds_file(&lab);
-    let mut program = Program::start_with(folder.path(), &clouds, horizon, settings).await;
-    program.login(&demo()).await;
-    let shop = json!({"name": "shop", "template": SHOP, "parameters": {}});
-    let started = program.post("/api/v1/deployments", &shop).await;
-    killed_at_each_next_entry(&mut program, &text(&started, "run")).await;
+    let mut scene = Scene::new("kill-entries", "172.31.71.0/24").await;
+    let started = scene.deploy().await;
+    let run = text(&started, "run");
+    killed_at_each_next_entry(&mut scene.program, &run).await;
+    scene.stands(&started, "killed at each entry").await;
+    let run = scene.undeploy(&started).await;
+    killed_at_each_next_entry(&mut scene.program, &run).await;
+    scene.nothing_is_left("killed at each entry").await;
+    scene.lab.stop().await;
+}
 
-    for (kind, number) in [
-        ("network", 1),
-        ("subnet", 1),
-        ("router", 1),
-        ("floatingip", 1),
-        ("server", 2),
-    ] {
-        assert_eq!(count(&lab, kind), number, "{kind}: {:?}", left(&lab));
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "many minutes; needs Docker, the lab's images, the sandbox image and Debian's packages"]
+async fn killed_at_each_kind_of_step_while_software_is_installed() {
+    let mut scene = Scene::new("kill-kinds", "172.31.73.0/24").await;
+    let mut kinds = BTreeSet::new();
+    let mut killed = BTreeSet::new();
+    loop {
+        // The first run tells the kinds.
+        let kind = kinds.difference(&killed).next().cloned();
+        if !kinds.is_empty() && kind.is_none() {
+            break;
+        }
+        let label = kind.clone().unwrap_or_else(|| "undisturbed".into());
+        let started = scene.deploy().await;
+        let run = text(&started, "run");
+        if let Some(kind) = kind {
+            scene.program.until_begun(&run, &kind).await;
+            scene.program.kill();
+            scene.program.restart().await;
+            killed.insert(kind);
+        }
+        scene.program.until_over(&run).await;
+        let ended = scene.program.get(&format!("/api/v1/runs/{run}")).await;
+        assert_eq!(ended["state"], "succeeded", "{label}: {ended:#}");
+        let steps = ended["steps"].as_array().unwrap().iter();
+        kinds.extend(steps.map(|step| text(step, "kind")));
+        scene.stands(&started, &label).await;
+        let run = scene.undeploy(&started).await;
+        scene.program.until_over(&run).await;
+        scene.nothing_is_left(&label).await;
+        eprintln!("{label}: everything once, nothing left");
     }
-    let deployment = format!("/api/v1/deployments/{}", text(&started, "deployment"));
-    let shown = program.get(&deployment).await;
-    let services = shown["services"].as_array().unwrap();
-    assert_eq!(services.len(), 1, "{services:#?}");
-    assert_eq!(services[0]["component"], "nginx");
-    assert_eq!(services[0]["state"], "healthy", "{services:#?}");
-    assert!(is_bastion_closed(&lab));
-    assert_eq!(program.sealed(SealedKind::Run).await, 0, "no token is left");
-
-    let run = text(&program.delete(&deployment).await, "run");
-    killed_at_each_next_entry(&mut program, &run).await;
-    assert_eq!(left(&lab), Vec::<String>::new());
-    assert!(is_bastion_closed(&lab));
-    for kind in [SealedKind::Run, SealedKind::Vault] {
-        assert_eq!(program.sealed(kind).await, 0, "{kind:?} is left");
-    }
-    lab.stop().await;
+    scene.lab.stop().await;
 }

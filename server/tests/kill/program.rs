@@ -17,6 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 /// Pause between two checks of the program.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// Pause between two checks for the next entry of a journal, which can follow within milliseconds.
+const NEXT_ENTRY: Duration = Duration::from_millis(5);
+
 /// The TLS library's cryptography, once per process.
 pub fn install_tls_provider() {
     static PROVIDER: Once = Once::new();
@@ -264,8 +267,7 @@ impl Program {
         }
     }
 
-    /// Waits until the journal of a run has this many entries that are no log lines, or the run is over. Polls without a
-    /// pause, because the next entry can follow within milliseconds.
+    /// Waits until the journal of a run has this many entries that are no log lines, or the run is over.
     pub async fn until_stored(&self, run: &str, entries: usize) -> Stored {
         let stored = async {
             let (mut watched, mut count) = (Watched::default(), 0);
@@ -276,6 +278,9 @@ impl Program {
                 let events = events.as_array().unwrap();
                 events.iter().for_each(|event| watched.take(event));
                 count += events.len();
+                if events.is_empty() {
+                    tokio::time::sleep(NEXT_ENTRY).await;
+                }
             }
             Stored {
                 entries: count,
@@ -292,6 +297,24 @@ impl Program {
         let file = self.folder.join("data/stackloom.db");
         let database = store::open(&file).await.unwrap();
         store::testing::sealed_count(database.store(), kind).await
+    }
+
+    /// Waits until a step of a kind has begun, or the run is over.
+    pub async fn until_begun(&self, run: &str, kind: &str) {
+        let begun = async {
+            loop {
+                let shown = self.get(&format!("/api/v1/runs/{run}")).await;
+                let mut steps = shown["steps"].as_array().unwrap().iter();
+                let has_begun = |step: &Value| step["kind"] == kind && step["attempts"] != 0;
+                if steps.any(has_begun) || !shown["ended"].is_null() {
+                    return;
+                }
+                tokio::time::sleep(NEXT_ENTRY).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, begun)
+            .await
+            .expect("the step begins in time")
     }
 
     /// Resumes a run.
