@@ -20,6 +20,8 @@ mod health;
 mod host_key;
 #[path = "software/items.rs"]
 mod items;
+#[path = "software/killed.rs"]
+mod killed;
 #[path = "software/live.rs"]
 mod live;
 #[path = "software/removal.rs"]

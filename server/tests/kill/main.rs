@@ -13,7 +13,9 @@
 
 mod backup;
 mod belongings;
+mod containers;
 mod database;
+mod entries;
 mod failover;
 mod program;
 mod servers;
@@ -208,12 +210,14 @@ fn text(value: &Value, name: &str) -> String {
         .to_owned()
 }
 
+/// A number from the environment, or a default.
+fn setting(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |value| value.parse().unwrap())
+}
+
 /// Repeats rounds until enough kills came in time. Too many late kills fail the test.
 async fn rounds(target: &Target, default_rounds: u64) {
-    let setting = |name: &str, default: u64| {
-        let value = std::env::var(name).ok();
-        value.map_or(default, |value| value.parse().unwrap())
-    };
     let wanted = setting("STACKLOOM_KILL_ROUNDS", default_rounds);
     let seed = setting("STACKLOOM_KILL_SEED", 1);
     let mut random = StdRng::seed_from_u64(seed);
@@ -228,6 +232,19 @@ async fn rounds(target: &Target, default_rounds: u64) {
     );
 }
 
+/// The `clouds.yaml` of a lab.
+fn clouds_file(lab: &lab::Lab) -> String {
+    format!(
+        "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n",
+        lab.auth_url()
+    )
+}
+
+/// The body of a login to a lab.
+fn demo() -> Value {
+    json!({"cloud": "lab", "user": "demo", "password": "demo", "project": "demo"})
+}
+
 /// A lab whose creations have a delayed response, and are carried out even if their client is gone.
 async fn slow_lab() -> (lab::Lab, Target) {
     program::install_tls_provider();
@@ -240,10 +257,7 @@ async fn slow_lab() -> (lab::Lab, Target) {
             ..Default::default()
         }));
     }
-    let text = format!(
-        "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n",
-        lab.auth_url()
-    );
+    let text = clouds_file(&lab);
     let clouds = Clouds::from_yaml(&text).unwrap();
     let session = Session::login(
         clouds.get("lab").unwrap(),

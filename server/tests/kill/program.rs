@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder, StatusCode, header};
 use serde_json::Value;
+use store::SealedKind;
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 
 /// Time limit for a run's end or for a start, on any machine.
@@ -15,6 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// Pause between two checks of the program.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Pause between two checks for the next entry of a journal, which can follow within milliseconds.
+const NEXT_ENTRY: Duration = Duration::from_millis(5);
 
 /// The TLS library's cryptography, once per process.
 pub fn install_tls_provider() {
@@ -263,6 +267,63 @@ impl Program {
         }
     }
 
+    /// Waits until the journal of a run has this many entries that are no log lines, or the run is over.
+    pub async fn until_stored(&self, run: &str, entries: usize) -> Stored {
+        let stored = async {
+            let (mut watched, mut count) = (Watched::default(), 0);
+            while count < entries && !watched.is_over() {
+                let last = watched.last;
+                let path = format!("/api/v1/runs/{run}/events?after={last}&limit=1000&moves=true");
+                let events = self.get(&path).await;
+                let events = events.as_array().unwrap();
+                events.iter().for_each(|event| watched.take(event));
+                count += events.len();
+                if events.is_empty() {
+                    tokio::time::sleep(NEXT_ENTRY).await;
+                }
+            }
+            Stored {
+                entries: count,
+                is_over: watched.is_over(),
+            }
+        };
+        tokio::time::timeout(PATIENCE, stored)
+            .await
+            .expect("the journal has the entries in time")
+    }
+
+    /// Number of sealed rows of a kind in the database.
+    pub async fn sealed(&self, kind: SealedKind) -> i64 {
+        let file = self.folder.join("data/stackloom.db");
+        let database = store::open(&file).await.unwrap();
+        store::testing::sealed_count(database.store(), kind).await
+    }
+
+    /// Waits until a step of a kind has begun, or the run is over.
+    pub async fn until_begun(&self, run: &str, kind: &str) {
+        let begun = async {
+            loop {
+                let shown = self.get(&format!("/api/v1/runs/{run}")).await;
+                let mut steps = shown["steps"].as_array().unwrap().iter();
+                let has_begun = |step: &Value| step["kind"] == kind && step["attempts"] != 0;
+                if steps.any(has_begun) || !shown["ended"].is_null() {
+                    return;
+                }
+                tokio::time::sleep(NEXT_ENTRY).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, begun)
+            .await
+            .expect("the step begins in time")
+    }
+
+    /// Resumes a run.
+    pub async fn resume(&self, run: &str) {
+        let request = self.request(Method::POST, &format!("/api/v1/runs/{run}/resume"));
+        let answer = request.send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.status());
+    }
+
     /// Waits for the end of a run.
     pub async fn until_over(&self, run: &str) {
         let over = async {
@@ -309,6 +370,15 @@ fn spawn(
         .stderr(log)
         .spawn()
         .unwrap()
+}
+
+/// The journal of a run at a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored {
+    /// Number of entries that are no log lines.
+    pub entries: usize,
+    /// True if the run has ended.
+    pub is_over: bool,
 }
 
 /// The state of a run, from its events.

@@ -359,7 +359,8 @@ pub(super) fn ended_badly(host: &str, code: i64, failure: Option<&str>) -> Ended
             Ended::Failed(Failure::new(FailureClass::HostUnreachable, message))
         }
         137 => Ended::lasting(format!(
-            "Ansible was killed on `{host}`: the sandbox had too little memory"
+            "Ansible was killed on `{host}`: its sandbox had too little memory, or was killed on its Docker host. Resume the run to \
+             try once more"
         )),
         // The program's own words are enough; Ansible's exit code says only that a task failed.
         code => Ended::lasting(failure.map_or_else(

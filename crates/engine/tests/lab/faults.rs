@@ -1,4 +1,6 @@
-//! The retry rules, and a failure of each call in turn.
+//! The retry rules, and a failure of each call in turn, once and always.
+
+use std::collections::BTreeSet;
 
 use api::{RunState, StepState};
 use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
@@ -6,6 +8,7 @@ use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 use crate::{
     bench::{Bench, NET, TWO_SERVERS, steps},
     rare::with_a_pair,
+    sweep::{ALL_KINDS, at, changing_calls},
     update::to,
 };
 
@@ -188,7 +191,7 @@ async fn a_server_in_error_is_replaced_once() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A failure of each changing call in turn, once and permanently.
+/// A failure of each changing call in turn, once.
 #[tokio::test]
 async fn no_resource_is_left_after_a_failure_at_any_call() {
     fails_everywhere(TWO_SERVERS).await;
@@ -237,5 +240,131 @@ async fn fails_everywhere(template: &str) {
                 "after {method} number {nth} failed"
             );
         }
+    }
+}
+
+#[tokio::test]
+async fn no_resource_is_left_after_a_failure_at_any_call_of_an_undeployment() {
+    undeployment_fails_everywhere(ALL_KINDS).await;
+}
+
+#[tokio::test]
+#[ignore = "many undeployments"]
+async fn no_rare_resource_is_left_after_a_failure_at_any_call_of_an_undeployment() {
+    undeployment_fails_everywhere(&with_a_pair()).await;
+}
+
+/// Each changing call of an undeployment fails once.
+async fn undeployment_fails_everywhere(template: &str) {
+    let bench = Bench::new().await;
+    let (started, run) = bench.deploy(template).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    bench.lab.faults().clear_calls();
+    bench.undeploy(&started.deployment).await;
+    let calls = changing_calls(&bench);
+    let deletions = calls.iter().filter(|(_, method, _)| method == "DELETE");
+    assert!(deletions.count() >= 8, "{calls:?}");
+
+    for call in &calls {
+        for status in [500, 503] {
+            let (started, run) = bench.deploy(template).await;
+            assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+            let fault = CallFault {
+                status: Some(status),
+                ..CallFault::default()
+            };
+            bench.lab.faults().add(at(call, fault));
+            let run = bench.undeploy(&started.deployment).await;
+            bench.lab.faults().clear();
+            assert_eq!(
+                run.state,
+                RunState::Succeeded,
+                "one answer {status} to {call:?} is mended: {run:#?}"
+            );
+            let left = bench.left();
+            assert_eq!(left, Vec::<String>::new(), "{status} at {call:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_creation_that_is_always_refused_ends_the_run_with_its_cause() {
+    creations_always_fail(ALL_KINDS, 400).await;
+}
+
+#[tokio::test]
+async fn a_creation_that_always_fails_ends_the_run_with_its_cause() {
+    creations_always_fail(ALL_KINDS, 500).await;
+}
+
+#[tokio::test]
+#[ignore = "many deployments"]
+async fn a_rare_creation_that_always_fails_ends_the_run_with_its_cause() {
+    for status in [400, 500] {
+        creations_always_fail(&with_a_pair(), status).await;
+    }
+}
+
+/// The path of a call, with `*` in the place of each id.
+fn pattern(path: &str) -> String {
+    let is_id =
+        |part: &str| part.len() >= 32 && part.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    let parts = path
+        .split('/')
+        .map(|part| if is_id(part) { "*" } else { part });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// Each kind of creating call of a deployment always has this answer.
+async fn creations_always_fail(template: &str, status: u16) {
+    let bench = Bench::new().await;
+    bench.lab.faults().clear_calls();
+    let (started, run) = bench.deploy(template).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let calls = bench.lab.faults().calls().into_iter();
+    // Router interfaces and routes are added to their router.
+    let is_creation = |call: &lab::Call| call.method == "POST" || call.path.contains("/add_");
+    let creations: BTreeSet<(String, String, String)> = calls
+        .filter(|call| call.service != "identity" && is_creation(call))
+        .map(|call| (call.service, call.method, pattern(&call.path)))
+        .collect();
+    assert!(creations.len() >= 8, "{creations:?}");
+    bench.undeploy(&started.deployment).await;
+
+    for (service, method, path) in &creations {
+        let what = format!("{status} at {method} {path} of {service}");
+        bench.lab.faults().add(Fault::Call(CallFault {
+            service: Some(service.clone()),
+            method: Some(method.clone()),
+            path: Some(path.clone()),
+            status: Some(status),
+            ..CallFault::default()
+        }));
+        let (started, run) = bench.deploy(template).await;
+        assert_eq!(run.state, RunState::Failed, "{what}: {run:#?}");
+        let failed = run.steps.iter();
+        let failed: Vec<_> = failed
+            .filter(|step| step.state == StepState::Failed)
+            .collect();
+        assert!(!failed.is_empty(), "{what}: {run:#?}");
+        for step in &failed {
+            let error = step.error.as_deref().unwrap_or_default();
+            assert!(
+                error.contains("The lab was told to fail here"),
+                "{what}: {error}"
+            );
+        }
+        let reason = run.reason.as_deref().unwrap_or_default();
+        assert!(
+            failed.iter().any(|step| reason.contains(&step.id)),
+            "{what}: {reason}"
+        );
+        assert_eq!(bench.sealed(store::SealedKind::Run).await, 0, "{what}");
+
+        // The calls still fail.
+        let run = bench.undeploy(&started.deployment).await;
+        bench.lab.faults().clear();
+        assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
+        assert_eq!(bench.left(), Vec::<String>::new(), "{what}");
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A group of servers, two policies, and a server that is configured with the members' addresses.
-const GROUP: &str = "heat_template_version: 2021-04-16
+pub const GROUP: &str = "heat_template_version: 2021-04-16
 resources:
   net: {type: OS::Neutron::Net}
   sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.1.0/24}}
@@ -38,14 +38,14 @@ outputs:
   members: {value: {get_attr: [members, value]}}
 ";
 
-fn size(size: u64) -> ScaleRequest {
+pub fn size(size: u64) -> ScaleRequest {
     ScaleRequest {
         size: Some(size),
         ..ScaleRequest::default()
     }
 }
 
-fn policy(name: &str) -> ScaleRequest {
+pub fn policy(name: &str) -> ScaleRequest {
     ScaleRequest {
         policy: Some(name.to_owned()),
         ..ScaleRequest::default()
@@ -53,14 +53,14 @@ fn policy(name: &str) -> ScaleRequest {
 }
 
 impl Bench {
-    async fn try_scale(&self, deployment: &str, request: ScaleRequest) -> Result<Started> {
+    pub async fn try_scale(&self, deployment: &str, request: ScaleRequest) -> Result<Started> {
         let engine = &self.engine;
         engine
             .scale(&self.actor, deployment, "web", request, facts())
             .await
     }
 
-    async fn scale(&self, deployment: &str, request: ScaleRequest) -> api::Run {
+    pub async fn scale(&self, deployment: &str, request: ScaleRequest) -> api::Run {
         let started = self.try_scale(deployment, request).await.unwrap();
         self.end_of(&started.run).await
     }

@@ -1,6 +1,7 @@
 //! Random sequences of what users and the world do to one deployment: deploy, update, replace a run at work, cancel, crash,
-//! resume, roll back, suspend, undeploy, and calls that fail. After each sequence, the deployment still reaches any template, the cloud holds its
-//! resources once, and an undeployment leaves nothing.
+//! resume, roll back, suspend, scale a group, undeploy, calls that fail, and a server that is deleted by somebody else and
+//! repaired. After each sequence, the deployment still reaches any template, the cloud holds its resources once, and an
+//! undeployment leaves nothing.
 //!
 //! Each day has seeds of its own, so that many runs try many sequences. A failing sequence is repeated by its seed:
 //! `STACKLOOM_SEED=20783000017 cargo test -p engine --test lab random`. `STACKLOOM_SEQUENCES=10000` sets the number of sequences of
@@ -8,7 +9,7 @@
 
 use std::{io::Write, ops::Range, time::Duration};
 
-use api::{DeploymentState, ResourceState, RunState};
+use api::{DeploymentState, ResourceState, RunState, ScaleRequest};
 use engine::{Error, Force};
 use lab::{CallFault, Damage, Fault};
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
@@ -16,6 +17,7 @@ use store::SealedKind;
 
 use crate::{
     bench::{Bench, NET, TWO_SERVERS, facts},
+    groups::{GROUP, policy, size},
     sweep::{ALL_KINDS, all_changed},
     update::to,
 };
@@ -28,6 +30,8 @@ const MANY: u64 = 400;
 const PARTS: u64 = 4;
 /// Seeds of one day.
 const DAY: u64 = 1_000_000;
+/// Size of the group in [`GROUP`] before it is scaled.
+const MEMBERS: u64 = 2;
 /// Number of sequences between two lines about the progress. Whoever watches the tests ends one that is silent for long.
 const REPORTED: u64 = 20;
 
@@ -93,7 +97,7 @@ async fn survives(sequences: Range<u64>) {
     tell(&format!("seeds {} to {}", seeds.start, seeds.end - 1));
     let mut bench = Bench::new().await;
     let mut targets = Vec::new();
-    for template in [NET, TWO_SERVERS, ALL_KINDS, &all_changed()] {
+    for template in [NET, TWO_SERVERS, GROUP, ALL_KINDS, &all_changed()] {
         let (started, run) = bench.deploy(template).await;
         assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
         targets.push((template.to_owned(), types(&bench)));
@@ -145,7 +149,7 @@ impl Walk<'_> {
         let started = bench.start(template).await;
         (self.deployment, self.run) = (started.deployment, started.run);
         for _ in 0..self.random.random_range(2..10) {
-            let act = self.random.random_range(0..100);
+            let act = self.random.random_range(0..110);
             let done = match act {
                 0..19 => self.update(bench, None).await,
                 19..25 => {
@@ -182,7 +186,9 @@ impl Walk<'_> {
                     let resumed = bench.engine.resume_deployment(actor, id).await;
                     self.begins("resume servers", resumed)
                 }
-                _ => self.call_fails(bench),
+                95..100 => self.call_fails(bench),
+                100..106 => self.scales(bench).await,
+                _ => Box::pin(self.loses_a_server(bench)).await,
             };
             self.acts.push(done);
         }
@@ -231,6 +237,63 @@ impl Walk<'_> {
         let done = format!("{fault:?}");
         bench.lab.faults().add(Fault::Call(fault));
         done
+    }
+
+    /// By a policy, or to a size.
+    async fn scales(&mut self, bench: &Bench) -> String {
+        let request = match self.random.random_range(0..3) {
+            0 => policy("up"),
+            1 => policy("down"),
+            _ => size(self.random.random_range(1..5)),
+        };
+        let what = format!("scale to {:?} or by {:?}", request.size, request.policy);
+        let request = ScaleRequest {
+            force: true,
+            ..request
+        };
+        match bench.try_scale(&self.deployment, request).await {
+            Err(Error::NotFound { .. }) => format!("{what}: there is no group"),
+            scaled => self.begins(&what, scaled),
+        }
+    }
+
+    /// Somebody else deletes a server of the deployment between two runs. A check finds it, and a repair succeeds, also when
+    /// the program crashes meanwhile.
+    async fn loses_a_server(&mut self, bench: &mut Bench) -> String {
+        bench.lab.faults().clear();
+        self.settled(bench).await;
+        let shown = bench.shown(&self.deployment).await;
+        let servers = shown.resources.into_iter().filter(|one| {
+            one.resource_type == "OS::Nova::Server" && one.state == ResourceState::Ready
+        });
+        let servers: Vec<String> = servers.filter_map(|one| one.physical_id).collect();
+        let server = match servers.choose(&mut self.random) {
+            Some(server) if shown.state == DeploymentState::Deployed => server,
+            _ => return "lose a server: there is none between two runs".to_owned(),
+        };
+        let compute = bench.actor.session.compute();
+        compute.server_delete(server).await.unwrap();
+        let is_gone = async || compute.server_get(server).await.is_err();
+        bench.eventually("the server is gone", is_gone).await;
+
+        let check = bench.check(&self.deployment).await;
+        assert!(check.has_damage(), "{check:#?}, after {:#?}", self.acts);
+        let repair = bench.try_repair(&self.deployment, &check).await;
+        let repair = repair.unwrap_or_else(|refused| panic!("{refused}, after {:#?}", self.acts));
+        self.run = repair.run;
+        let crashes = self.random.random_bool(0.5);
+        if crashes {
+            self.waits(bench).await;
+            bench.crash().await;
+        }
+        let run = bench.end_of(&self.run).await;
+        assert_eq!(
+            run.state,
+            RunState::Succeeded,
+            "{run:#?}, after {:#?}",
+            self.acts
+        );
+        format!("lose a server and repair it, crash: {crashes}")
     }
 
     fn begins(&mut self, what: &str, started: Result<api::Started, Error>) -> String {
@@ -303,6 +366,12 @@ impl Walk<'_> {
             let (template, resources) = self.targets.choose(&mut self.random).unwrap();
             let run = bench.update(&self.deployment, to(template)).await;
             assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
+            // An update keeps the size of a group.
+            let groups = bench.shown(&self.deployment).await.groups;
+            if groups.iter().any(|group| group.size != MEMBERS) {
+                let run = bench.scale(&self.deployment, size(MEMBERS)).await;
+                assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
+            }
             assert_eq!(types(bench), *resources, "{what}");
             let run = bench.undeploy(&self.deployment).await;
             assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");

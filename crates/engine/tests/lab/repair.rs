@@ -31,11 +31,11 @@ outputs:
 ";
 
 impl Bench {
-    async fn check(&self, deployment: &str) -> Check {
+    pub async fn check(&self, deployment: &str) -> Check {
         self.engine.check(&self.actor, deployment).await.unwrap()
     }
 
-    async fn try_repair(&self, deployment: &str, check: &Check) -> Result<Started> {
+    pub async fn try_repair(&self, deployment: &str, check: &Check) -> Result<Started> {
         let request = RepairRequest {
             check: check.id.clone(),
             despite_quota: false,

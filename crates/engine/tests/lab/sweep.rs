@@ -201,7 +201,24 @@ pub fn all_changed() -> String {
 }
 
 /// A changing call: its service, its method, and its number among the calls of this method at this service.
-type Nth = (String, String, u64);
+pub type Nth = (String, String, u64);
+
+/// The changing calls at the services since the last reset.
+pub fn changing_calls(bench: &Bench) -> Vec<Nth> {
+    let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for call in bench.lab.faults().calls() {
+        if call.method != "GET" && call.service != "identity" {
+            let count = counts.entry((call.service, call.method)).or_default();
+            *count += 1;
+        }
+    }
+    let mut calls = Vec::new();
+    for ((service, method), count) in counts {
+        let all = (1..=count).map(|nth| (service.clone(), method.clone(), nth));
+        calls.extend(all);
+    }
+    calls
+}
 
 /// Two templates, one of which is deployed.
 struct Swing {
@@ -233,17 +250,7 @@ impl Swing {
         swing.left[0] = swing.belongings();
         swing.bench.lab.faults().clear_calls();
         swing.leads_to(&swing.after).await;
-        let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
-        for call in swing.bench.lab.faults().calls() {
-            if call.method != "GET" && call.service != "identity" {
-                let count = counts.entry((call.service, call.method)).or_default();
-                *count += 1;
-            }
-        }
-        for ((service, method), count) in counts {
-            let all = (1..=count).map(|nth| (service.clone(), method.clone(), nth));
-            swing.calls.extend(all);
-        }
+        swing.calls = changing_calls(&swing.bench);
         swing.left[1] = swing.belongings();
         assert_ne!(swing.left[0], swing.left[1]);
         swing.leads_to(&swing.before).await;
@@ -317,7 +324,8 @@ impl Swing {
     }
 }
 
-fn at(call: &Nth, fault: CallFault) -> Fault {
+/// A fault of this call.
+pub fn at(call: &Nth, fault: CallFault) -> Fault {
     let (service, method, nth) = call.clone();
     Fault::Call(CallFault {
         service: Some(service),

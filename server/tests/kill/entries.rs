@@ -1,0 +1,269 @@
+//! The program is killed after each entry of a run's journal.
+//!
+//! A round is a deployment and its undeployment. Both runs are killed as soon as the journal has the n-th entry that is no log
+//! line, and the program is started again. The usual test takes a few numbers by the day's date; `STACKLOOM_KILL_SEED` selects
+//! others. The ignored tests take all numbers, in [`PARTS`] parts.
+
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+use lab::{CallFault, Fault, Lab};
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use serde_json::{Value, json};
+use store::SealedKind;
+use tempfile::TempDir;
+
+use crate::{
+    clouds_file, demo,
+    program::{self, Program},
+    setting, text,
+};
+
+/// Minimum number of steps of the deployment.
+const STEPS_MIN: usize = 30;
+
+/// Servers, each with a port and a floating IP, and with a volume.
+const SERVERS: usize = 5;
+
+/// Delay of a creation in the lab, in milliseconds. It spreads the entries of the journal.
+const LATE_MS: u64 = 50;
+
+/// Longer than any request is under way in the lab.
+const HORIZON: Duration = Duration::from_secs(1);
+
+/// Rounds of the usual test: each takes some seconds.
+const FEW: usize = 2;
+
+/// Number of ignored tests. They share the rounds, so that each takes minutes.
+const PARTS: usize = 4;
+
+/// A resource of each common kind, and [`SERVERS`] servers.
+fn template() -> String {
+    let mut text = "heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.78.0.0/24}}
+  gate: {type: OS::Neutron::Router, properties: {external_gateway_info: {network: public}}}
+  leg: {type: OS::Neutron::RouterInterface, properties: {router: {get_resource: gate}, subnet: {get_resource: sub}}}
+  rules: {type: OS::Neutron::SecurityGroup, properties: {rules: [{protocol: tcp, port_range_min: 22, port_range_max: 22}]}}
+  apart: {type: OS::Nova::ServerGroup, properties: {policies: [anti-affinity]}}
+  random: {type: OS::Heat::RandomString}
+  note: {type: OS::Barbican::Secret, properties: {payload: {get_attr: [random, value]}}}
+"
+    .to_owned();
+    for n in 0..SERVERS {
+        write!(
+            text,
+            "  port{n}:
+    type: OS::Neutron::Port
+    depends_on: sub
+    properties: {{network: {{get_resource: net}}, security_groups: [{{get_resource: rules}}]}}
+  fip{n}:
+    type: OS::Neutron::FloatingIP
+    depends_on: leg
+    properties: {{floating_network: public, port_id: {{get_resource: port{n}}}}}
+  web{n}:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: m1.tiny
+      networks: [{{port: {{get_resource: port{n}}}}}]
+  disk{n}: {{type: OS::Cinder::Volume, properties: {{size: 1}}}}
+  plug{n}:
+    type: OS::Cinder::VolumeAttachment
+    properties: {{instance_uuid: {{get_resource: web{n}}}, volume_id: {{get_resource: disk{n}}}}}
+"
+        )
+        .unwrap();
+    }
+    text
+}
+
+/// A lab in memory and the program, after a deployment and an undeployment without a kill.
+struct Scene {
+    lab: Lab,
+    program: Program,
+    /// Kinds of the project's resources while the template is deployed, one per resource.
+    kinds: Vec<String>,
+    /// Number of entries of the run that deployed, and of the run that undeployed.
+    entries: [usize; 2],
+    // Dropped last.
+    _folder: TempDir,
+}
+
+impl Scene {
+    async fn new() -> Scene {
+        program::install_tls_provider();
+        let lab = Lab::memory().await.unwrap();
+        for service in ["network", "compute", "block-storage", "key-manager"] {
+            lab.faults().add(Fault::Call(CallFault {
+                service: Some(service.into()),
+                method: Some("POST".into()),
+                commits_after_ms: Some(LATE_MS),
+                ..CallFault::default()
+            }));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mut program = Program::start(folder.path(), &clouds_file(&lab), HORIZON).await;
+        program.login(&demo()).await;
+        let mut scene = Scene {
+            lab,
+            program,
+            kinds: Vec::new(),
+            entries: [0, 0],
+            _folder: folder,
+        };
+        let started = scene.deploy("undisturbed").await;
+        let run = text(&started, "run");
+        let deployed = scene.program.until_stored(&run, usize::MAX).await;
+        let ended = scene.succeeded(&run, "undisturbed").await;
+        let steps = ended["steps"].as_array().unwrap().len();
+        assert!(steps >= STEPS_MIN, "{steps} steps");
+        scene.kinds = scene.kinds();
+        let run = scene.undeploy(&started).await;
+        let undeployed = scene.program.until_stored(&run, usize::MAX).await;
+        scene.succeeded(&run, "undisturbed").await;
+        scene.nothing_is_left("undisturbed").await;
+        scene.entries = [deployed.entries, undeployed.entries];
+        scene
+    }
+
+    async fn deploy(&self, name: &str) -> Value {
+        let deployment = json!({"name": name, "template": template(), "parameters": {}});
+        self.program.post("/api/v1/deployments", &deployment).await
+    }
+
+    /// Begins to undeploy. Returns the run.
+    async fn undeploy(&self, started: &Value) -> String {
+        let deployment = text(started, "deployment");
+        let path = format!("/api/v1/deployments/{deployment}");
+        text(&self.program.delete(&path).await, "run")
+    }
+
+    /// Kills the program when a run has stored its n-th entry, starts it again, and waits for the end of the run.
+    async fn killed(&mut self, run: &str, nth: usize, label: &str) {
+        let stored = self.program.until_stored(run, nth).await;
+        self.program.kill();
+        self.program.restart().await;
+        let begun = Instant::now();
+        self.program.until_over(run).await;
+        eprintln!(
+            "{label}: killed at entry {}, ended {:.1} s after the restart",
+            stored.entries,
+            begun.elapsed().as_secs_f32()
+        );
+    }
+
+    /// The run, which has succeeded.
+    async fn succeeded(&self, run: &str, label: &str) -> Value {
+        let ended = self.program.get(&format!("/api/v1/runs/{run}")).await;
+        assert_eq!(ended["state"], "succeeded", "{label}: {ended:#}");
+        ended
+    }
+
+    /// The kinds of the project's resources in the cloud, one per resource.
+    fn kinds(&self) -> Vec<String> {
+        let left = self.left();
+        let mut kinds: Vec<String> = left
+            .iter()
+            .filter_map(|one| one.split(' ').next())
+            .map(str::to_owned)
+            .collect();
+        kinds.sort_unstable();
+        kinds
+    }
+
+    fn left(&self) -> Vec<String> {
+        self.lab.leftovers().remove("demo").unwrap_or_default()
+    }
+
+    async fn nothing_is_left(&self, label: &str) {
+        assert_eq!(self.left(), Vec::<String>::new(), "{label}");
+        for kind in [SealedKind::Run, SealedKind::Vault] {
+            let sealed = self.program.sealed(kind).await;
+            assert_eq!(sealed, 0, "{label}: {kind:?} is left in the database");
+        }
+    }
+
+    /// A deployment that is killed at its n-th entry, and an undeployment that is killed at its n-th entry.
+    async fn round(&mut self, nth: usize) {
+        let label = format!("deployment at entry {nth}");
+        let started = self.deploy(&format!("entry-{nth}")).await;
+        let run = text(&started, "run");
+        self.killed(&run, nth, &label).await;
+        self.succeeded(&run, &label).await;
+        assert_eq!(self.kinds(), self.kinds, "{label}: {:?}", self.left());
+        let tokens = self.program.sealed(SealedKind::Run).await;
+        assert_eq!(tokens, 0, "{label}: the token is left in the database");
+
+        let label = format!("undeployment at entry {nth}");
+        let run = self.undeploy(&started).await;
+        self.killed(&run, nth, &label).await;
+        self.succeeded(&run, &label).await;
+        self.nothing_is_left(&label).await;
+    }
+
+    /// Number of entries of the longer run.
+    fn longest(&self) -> usize {
+        self.entries.into_iter().max().unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_at_some_entries_of_the_journal() {
+    let days = jiff::Timestamp::now().as_second() / (24 * 3600);
+    let seed = setting("STACKLOOM_KILL_SEED", u64::try_from(days).unwrap());
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut scene = Scene::new().await;
+    let mut numbers = BTreeSet::new();
+    while numbers.len() < FEW {
+        numbers.insert(random.random_range(1..=scene.longest()));
+    }
+    eprintln!("seed {seed}, entries {numbers:?} of {:?}", scene.entries);
+    for nth in numbers {
+        scene.round(nth).await;
+    }
+}
+
+/// The numbers of one part: every [`PARTS`]th one.
+async fn killed_at_entries_of(part: usize) {
+    let mut scene = Scene::new().await;
+    let begun = Instant::now();
+    let numbers: Vec<usize> = (1 + part..=scene.longest()).step_by(PARTS).collect();
+    for &nth in &numbers {
+        scene.round(nth).await;
+    }
+    eprintln!(
+        "part {part}: {} rounds in {:.0} s; the runs have {:?} entries",
+        numbers.len(),
+        begun.elapsed().as_secs_f32(),
+        scene.entries
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "some minutes"]
+async fn killed_at_a_first_part_of_all_entries() {
+    killed_at_entries_of(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "some minutes"]
+async fn killed_at_a_second_part_of_all_entries() {
+    killed_at_entries_of(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "some minutes"]
+async fn killed_at_a_third_part_of_all_entries() {
+    killed_at_entries_of(2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "some minutes"]
+async fn killed_at_a_fourth_part_of_all_entries() {
+    killed_at_entries_of(3).await;
+}
