@@ -192,8 +192,8 @@ async fn killed_at_each_next_entry_while_software_is_installed() {
 #[ignore = "many minutes; needs Docker, the lab's images, the sandbox image and Debian's packages"]
 async fn killed_at_each_kind_of_step_while_software_is_installed() {
     let mut scene = Scene::new("kill-kinds", "172.31.73.0/24").await;
-    let mut kinds = BTreeSet::new();
-    let mut killed = BTreeSet::new();
+    let mut kinds = BTreeSet::<String>::new();
+    let mut killed = BTreeSet::<String>::new();
     loop {
         // The first run tells the kinds.
         let kind = kinds.difference(&killed).next().cloned();
