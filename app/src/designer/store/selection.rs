@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use canvas::{
-    commands::{self, Connection},
+    commands::{self, Connection, LineEnd},
     drawing::Edge,
     editor::Editor,
     selection::Selection,
@@ -192,6 +192,26 @@ impl Workspace {
             return;
         }
         match self.with_input(|input| commands::disconnect(input, edge)) {
+            Some(Ok(proposal)) => {
+                self.apply(&proposal);
+            }
+            Some(Err(refusal)) => self.refuse_drop(&refusal.0),
+            None => {}
+        }
+    }
+
+    /// Names of the nodes to which an end of a line can be moved.
+    pub fn other_ends(self, edge: &Edge, end: LineEnd) -> Vec<String> {
+        self.with_input(|input| commands::other_ends(input, edge, end))
+            .unwrap_or_default()
+    }
+
+    /// Moves an end of a line to another node. The resource at its start is selected then.
+    pub fn reconnect(self, edge: &Edge, end: LineEnd, to: &str) {
+        if self.is_broken() {
+            return;
+        }
+        match self.with_input(|input| commands::reconnect(input, edge, end, to)) {
             Some(Ok(proposal)) => {
                 self.apply(&proposal);
             }
