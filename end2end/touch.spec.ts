@@ -16,9 +16,14 @@ async function open(page: Page): Promise<CDPSession> {
   return page.context().newCDPSession(page);
 }
 
+/** A finger: the first one has id 0. */
+interface Finger extends Point {
+  id?: number;
+}
+
 /** Puts fingers on the screen, moves them, or, without points, lifts them one after the other. */
-async function touch(session: CDPSession, type: 'touchStart' | 'touchMove' | 'touchEnd', ...points: Point[]): Promise<void> {
-  await session.send('Input.dispatchTouchEvent', { type, touchPoints: points.map((point, id) => ({ ...point, id })) });
+async function touch(session: CDPSession, type: 'touchStart' | 'touchMove' | 'touchEnd', ...points: Finger[]): Promise<void> {
+  await session.send('Input.dispatchTouchEvent', { type, touchPoints: points.map((point, id) => ({ id, ...point })) });
 }
 
 /** The zoom and the shift of the canvas. */
@@ -46,7 +51,7 @@ test('two fingers zoom around the point between them and pan with it, and liftin
   await touch(session, 'touchMove', { x: left.x, y: left.y + 20 });
   await expect(canvas).toHaveAttribute('data-doing', 'moving');
   await touch(session, 'touchMove', left);
-  await touch(session, 'touchStart', left, right);
+  await touch(session, 'touchStart', { ...right, id: 1 });
   await expect(canvas).toHaveAttribute('data-doing', 'pinching');
   await touch(session, 'touchMove', ...fingers(60, { x: 0, y: 0 }));
   await touch(session, 'touchMove', ...fingers(80, { x: 30, y: 50 }));
@@ -81,7 +86,7 @@ test('two fingers on an unselected card select nothing', async ({ page }) => {
   const session = await open(page);
   const key = await centre(node(page, 'key'));
   await touch(session, 'touchStart', { x: key.x - 20, y: key.y });
-  await touch(session, 'touchStart', { x: key.x - 20, y: key.y }, { x: key.x + 20, y: key.y });
+  await touch(session, 'touchStart', { x: key.x + 20, y: key.y, id: 1 });
   await expect(page.getByTestId('canvas')).toHaveAttribute('data-doing', 'pinching');
   await touch(session, 'touchEnd');
   await expect(page.getByTestId('canvas')).toHaveAttribute('data-doing', 'idle');
