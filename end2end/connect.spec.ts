@@ -194,6 +194,10 @@ resources:
   await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: 'to edge (depends on)' }).focus();
   await page.keyboard.press('Enter');
   await expect(inspector.getByRole('heading', { name: 'Connection: word to edge' })).toBeVisible();
+  await inspector.getByRole('button', { name: 'Open in the form of word' }).click();
+  await expect(inspector.getByLabel('Depends on', { exact: true })).toBeFocused();
+  await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: 'to edge (depends on)' }).click();
+  await expect(inspector.getByRole('heading', { name: 'Connection: word to edge' })).toBeVisible();
   await page.getByTestId('canvas').focus();
   await page.keyboard.press('Delete');
   await expect.poll(stored).not.toContain('depends_on');

@@ -63,7 +63,7 @@ test('two fingers zoom around the point between them and pan with it, and liftin
   await expect(canvas).toHaveAttribute('data-doing', 'idle');
   expect(await view(page)).toEqual(pinched);
   await expect(menu(page)).toHaveCount(0);
-  await expect(page.getByRole('button', { name: 'Undo', exact: true })).toBeDisabled();
+  await expect(canvas.getByRole('button', { name: 'Undo', exact: true })).toBeDisabled();
 
   // Back again, and then one finger pans.
   await touch(session, 'touchStart', ...fingers(80, { x: 30, y: 50 }));
@@ -91,6 +91,7 @@ test('two fingers on an unselected card select nothing', async ({ page }) => {
   await touch(session, 'touchEnd');
   await expect(page.getByTestId('canvas')).toHaveAttribute('data-doing', 'idle');
   await expect(node(page, 'key')).toHaveAttribute('data-selected', 'false');
+  await expect(menu(page)).toHaveCount(0);
 });
 
 test('a long press opens the menu of a card, and a pinch opens none', async ({ page }) => {
@@ -103,6 +104,7 @@ test('a long press opens the menu of a card, and a pinch opens none', async ({ p
   await page.waitForTimeout(800);
   await expect(menu(page)).toHaveCount(0);
   await touch(session, 'touchEnd');
+  await expect(page.getByTestId('canvas')).toHaveAttribute('data-doing', 'idle');
 
   await touch(session, 'touchStart', key);
   await expect(menu(page)).toBeVisible();

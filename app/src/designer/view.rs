@@ -59,8 +59,12 @@ pub fn Canvas(
         let Some(at) = surface::point(root, &event) else {
             return;
         };
+        workspace.picker.set(None);
+        workspace.menu.set(None);
         let is_touch = event.pointer_type() == "touch";
-        if is_touch && pointer.finger_down(event.pointer_id(), at, event.is_primary()) {
+        if !is_touch {
+            pointer.forget_fingers();
+        } else if pointer.finger_down(event.pointer_id(), at, event.is_primary()) {
             if let Some(element) = root.get_untracked() {
                 // The nodes below the fingers can lose their elements during the pinch.
                 for id in pointer.finger_ids() {
@@ -70,8 +74,6 @@ pub fn Canvas(
             return;
         }
         let pans = event.button() == 1 || space.get_untracked();
-        workspace.picker.set(None);
-        workspace.menu.set(None);
         let grip = match (event.button(), pans) {
             (0, false) if surface::tag_of(&event).is_some() => {
                 PressTarget::Handle(surface::tag_of(&event).unwrap_or_default())
@@ -163,7 +165,7 @@ pub fn Canvas(
     };
     let menu = move |event: ev::MouseEvent| {
         event.prevent_default();
-        if pointer.is_pinching() {
+        if pointer.has_pinched() {
             return;
         }
         if let Some(at) = surface::point(root, &event) {

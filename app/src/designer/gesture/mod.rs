@@ -101,6 +101,8 @@ pub struct Pointer {
     presses: StoredValue<u32>,
     /// Fingers on the canvas by pointer id, in the order of their presses. Empty for a mouse.
     fingers: StoredValue<Vec<(i32, ScreenPoint)>>,
+    /// True from a pinch until the next press.
+    has_pinched: StoredValue<bool>,
     /// Routes around the nodes, during the drag of a line.
     routes: StoredValue<Option<Routes>>,
     /// Name of the current drag, for the cursor. Empty if there is no drag.
@@ -120,6 +122,7 @@ impl Pointer {
             guides: RwSignal::default(),
             presses: StoredValue::new(0),
             fingers: StoredValue::default(),
+            has_pinched: StoredValue::new(false),
             routes: StoredValue::new(None),
             doing: RwSignal::new("idle"),
         }

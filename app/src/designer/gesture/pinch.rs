@@ -11,10 +11,10 @@ impl Pointer {
     /// Handles a finger that touches the canvas. `is_first` if no other finger touches the screen. Returns true if the
     /// finger belongs to a pinch.
     pub fn finger_down(self, id: i32, at: ScreenPoint, is_first: bool) -> bool {
+        if is_first {
+            self.forget_fingers();
+        }
         let count = self.fingers.try_update_value(|fingers| {
-            if is_first {
-                fingers.clear();
-            }
             fingers.push((id, at));
             fingers.len()
         });
@@ -61,6 +61,17 @@ impl Pointer {
         self.cancel();
     }
 
+    /// Forgets all fingers, at a press of something else.
+    pub fn forget_fingers(self) {
+        self.fingers.try_update_value(Vec::clear);
+        self.has_pinched.set_value(false);
+    }
+
+    /// True from a pinch until the next press. Browsers report a short touch of two fingers as a request for a menu.
+    pub fn has_pinched(self) -> bool {
+        self.has_pinched.try_get_value().unwrap_or_default()
+    }
+
     /// True while a finger touches the canvas. False for a mouse.
     pub fn has_fingers(self) -> bool {
         self.fingers
@@ -74,8 +85,7 @@ impl Pointer {
             .with_value(|fingers| fingers.iter().map(|(id, _)| *id).collect())
     }
 
-    /// True while two fingers zoom and pan.
-    pub fn is_pinching(self) -> bool {
+    fn is_pinching(self) -> bool {
         self.state
             .try_with_value(|state| matches!(state, State::Pinching { .. }))
             .unwrap_or_default()
@@ -107,6 +117,7 @@ impl Pointer {
             fingers,
             before: self.workspace.view.get_untracked(),
         });
+        self.has_pinched.set_value(true);
         self.doing.set("pinching");
     }
 

@@ -53,10 +53,7 @@ fn Connection(workspace: Workspace, edge: Edge) -> impl IntoView {
     };
     let open = move || {
         connection.get().map(|connection| {
-            let words = match connection.field {
-                Some(_) => format!("Open in the form of {}", connection.resource),
-                None => format!("Show {}", connection.resource),
-            };
+            let words = format!("Open in the form of {}", connection.resource);
             view! {
                 <button type="button" class="button" on:click=move |_| workspace.edit_connection()>
                     <Icon name="arrow-right" />{words}

@@ -224,7 +224,10 @@ fn Beside(workspace: Workspace, name: StoredValue<String>) -> impl IntoView {
         format!("resources.{}", name.get_value()),
         field_view,
     );
-    let fold = Fold::new(Memo::new(|_| false));
+    let fold = Fold::new(Memo::new(move |_| {
+        let path = format!("resources.{}.depends_on", name.get_value());
+        workspace.asked.with(|asked| asked.as_ref() == Some(&path))
+    }));
     let facts = move || {
         let facts: Vec<String> = fields.with(|fields| fields.iter().filter_map(fact).collect());
         facts.join(" · ")

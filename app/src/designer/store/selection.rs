@@ -231,8 +231,15 @@ impl Workspace {
     /// Opens the field with the reference of the selected line.
     pub fn edit_connection(self) {
         let edge = self.selected_line();
-        if let Some(connection) = edge.and_then(|edge| self.connection(&edge)) {
-            self.show(&connection.resource, connection.field.as_deref());
+        let Some(connection) = edge.and_then(|edge| self.connection(&edge)) else {
+            return;
+        };
+        let name = &connection.resource;
+        if self.show(name, connection.field.as_deref()) && connection.field.is_none() {
+            let path = format!("resources.{name}.depends_on");
+            self.asked.set(Some(path.clone()));
+            self.panels.set_inspector(true);
+            browser::after_ms(50, move || browser::focus_deepest(&path));
         }
     }
 
