@@ -64,6 +64,7 @@ test('two fingers zoom around the point between them and pan with it, and liftin
   expect(await view(page)).toEqual(pinched);
   await expect(menu(page)).toHaveCount(0);
   await expect(canvas.getByRole('button', { name: 'Undo', exact: true })).toBeDisabled();
+  await expect(node(page, 'key')).toHaveAttribute('data-selected', 'false');
 
   // Back again, and then one finger pans.
   await touch(session, 'touchStart', ...fingers(80, { x: 30, y: 50 }));

@@ -99,6 +99,8 @@ pub struct Pointer {
     pub guides: RwSignal<Vec<Guide>>,
     /// Number of presses, to recognise a press that lasts.
     presses: StoredValue<u32>,
+    /// Selection before the drag of a node that was not selected.
+    selected: StoredValue<Option<Selection>>,
     /// Fingers on the canvas by pointer id, in the order of their presses. Empty for a mouse.
     fingers: StoredValue<Vec<(i32, ScreenPoint)>>,
     /// True from a pinch until the next press.
@@ -121,6 +123,7 @@ impl Pointer {
             connection_line: RwSignal::new(None),
             guides: RwSignal::default(),
             presses: StoredValue::new(0),
+            selected: StoredValue::new(None),
             fingers: StoredValue::default(),
             has_pinched: StoredValue::new(false),
             routes: StoredValue::new(None),
@@ -268,6 +271,9 @@ impl Pointer {
         {
             self.workspace.view.set(before);
         }
+        if let Some(selected) = self.selected.get_value() {
+            self.workspace.selection.set(selected);
+        }
         self.reset_positions();
         self.end();
     }
@@ -345,6 +351,8 @@ impl Pointer {
                         vec![name.clone()]
                     };
                     if !selected && name != INTERNET {
+                        self.selected
+                            .set_value(Some(workspace.selection.get_untracked()));
                         workspace.select(&name);
                     }
                     let drawing = workspace.drawing.get_untracked();
@@ -420,6 +428,7 @@ impl Pointer {
     fn end(self) {
         self.state.set_value(State::Idle);
         self.latest.set_value(None);
+        self.selected.set_value(None);
         self.workspace.scene.end_drag();
         self.doing.set("idle");
         self.marquee.set(None);
