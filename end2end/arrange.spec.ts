@@ -166,6 +166,58 @@ test('the map and the way back appear when the drawing is out of view', async ({
   await expect(map).toHaveCount(0);
 });
 
+test('tidy up of a selection moves nothing else', async ({ page }) => {
+  await login(page);
+  await open(page);
+  await move(page, 'key', { x: 150, y: -330 });
+  await move(page, 'group', { x: -60, y: -290 });
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('f');
+  // Relative to a card that stays: the view can move too.
+  const place = async (name: string) => {
+    const [one, web] = [await box(page, name), await box(page, 'web')];
+    return { x: Math.round(one.x - web.x), y: Math.round(one.y - web.y) };
+  };
+  const [key, token, db] = [await place('key'), await place('token'), await place('db')];
+  await node(page, 'key').click({ position: { x: 12, y: 12 } });
+  await node(page, 'group').click({ position: { x: 12, y: 12 }, modifiers: ['Shift'] });
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('t');
+  await expect.poll(() => place('key')).not.toEqual(key);
+  expect(await place('token')).toEqual(token);
+  expect(await place('db')).toEqual(db);
+  await page.keyboard.press('Control+z');
+  await expect.poll(() => place('key')).toEqual(key);
+});
+
+test('a press on the map shows that part of the drawing, and the keyboard leads back to it', async ({ page }) => {
+  await login(page);
+  await open(page);
+  const canvas = (await page.getByTestId('canvas').boundingBox())!;
+  const back = page.getByRole('button', { name: 'Back to content' });
+  const getLost = async () => {
+    await page.getByTestId('canvas').focus();
+    await page.keyboard.press('Escape');
+    await expect(async () => {
+      await page.keyboard.press('Shift+ArrowRight');
+      await expect(back).toBeVisible({ timeout: 200 });
+    }).toPass();
+  };
+  await getLost();
+  const map = (await page.getByRole('img', { name: 'Map of the drawing' }).boundingBox())!;
+  await page.mouse.move(map.x + map.width / 2, map.y + map.height / 2);
+  await page.mouse.down();
+  await page.mouse.up();
+  await expect(back).toHaveCount(0);
+  const web = await box(page, 'web');
+  expect(web.x > canvas.x && web.x < canvas.x + canvas.width).toBe(true);
+
+  await getLost();
+  await back.press('Enter');
+  await expect(back).toHaveCount(0);
+  await expect(page.getByTestId('canvas')).toBeFocused();
+});
+
 test('panels fold, and stay folded', async ({ page }) => {
   await login(page);
   await open(page);

@@ -374,3 +374,33 @@ test('text at 125 % cuts nothing off in the designer', async ({ page }) => {
   }
   await shoot(page, 'large-text');
 });
+
+test('condition, order and deletion policy of a resource are set and undone one by one', async ({ page }) => {
+  const template = `heat_template_version: 2021-04-16
+conditions:
+  full: true
+resources:
+  net: {type: OS::Neutron::Net}
+  disk:   # for pictures
+    type: OS::Cinder::Volume
+    properties: {size: 1}
+`;
+  await design(page, template);
+  const form = await inspect(page, 'disk');
+  const more = form.getByText(/^More($| (?!properties))/);
+  await more.focus();
+  await page.keyboard.press('Enter');
+  await form.getByLabel('Condition', { exact: true }).selectOption('full');
+  await form.getByLabel('Depends on', { exact: true }).selectOption('net');
+  await form.getByLabel('Deletion policy', { exact: true }).selectOption('Snapshot');
+  await expect(more).toContainText('condition: full · depends on 1 · deletion policy: Snapshot');
+  const changed = await text(page);
+  expect(changed).toContain('disk:   # for pictures');
+  expect(changed).toMatch(/condition: full\n/);
+  expect(changed).toMatch(/deletion_policy: Snapshot\n/);
+  await form.getByRole('button', { name: 'Remove net' }).click();
+  await expect(more).not.toContainText('depends on');
+  await page.getByTestId('canvas').focus();
+  for (let change = 0; change < 4; change += 1) await page.keyboard.press('Control+z');
+  await expect.poll(() => text(page)).toBe(template);
+});

@@ -79,12 +79,19 @@ pub fn Minimap(
             !nodes.is_empty() && !nodes.iter().any(|node| node.rect.overlaps(visible))
         })
     });
+    let back = move || {
+        workspace.fit();
+        if let Some(canvas) = workspace.root.get_untracked() {
+            // The button disappears, and with it the focus of a keyboard.
+            let _ = canvas.focus();
+        }
+    };
     view! {
         {move || is_lost.get().then(|| view! {
             <button
                 type="button" class="button canvas-back"
                 on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
-                on:click=move |_| workspace.fit()
+                on:click=move |_| back()
             >
                 <Icon name="maximize" />
                 "Back to content"

@@ -1,6 +1,7 @@
 //! The canvas: one listener for all its elements, one transformed layer, and floating controls above it.
 
 use canvas::{
+    commands::LineEnd,
     drawing::INTERNET,
     geometry::{CanvasVector, ScreenPoint, Size},
     snap,
@@ -58,16 +59,35 @@ pub fn Canvas(
         let Some(at) = surface::point(root, &event) else {
             return;
         };
-        let pans = event.button() == 1 || space.get_untracked();
         workspace.picker.set(None);
         workspace.menu.set(None);
+        let is_touch = event.pointer_type() == "touch";
+        if !is_touch {
+            pointer.forget_fingers();
+        } else if pointer.finger_down(event.pointer_id(), at, event.is_primary()) {
+            if let Some(element) = root.get_untracked() {
+                // The nodes below the fingers can lose their elements during the pinch.
+                for id in pointer.finger_ids() {
+                    let _ = element.set_pointer_capture(id);
+                }
+            }
+            return;
+        }
+        let pans = event.button() == 1 || space.get_untracked();
         let grip = match (event.button(), pans) {
             (0, false) if surface::tag_of(&event).is_some() => {
                 PressTarget::Handle(surface::tag_of(&event).unwrap_or_default())
             }
             (_, true) => PressTarget::Background,
             (0, _) if surface::attribute_of(&event, "data-end").is_some() => {
-                PressTarget::End(surface::attribute_of(&event, "data-end").unwrap_or_default())
+                let end = match surface::attribute_of(&event, "data-side").as_deref() {
+                    Some("from") => LineEnd::From,
+                    _ => LineEnd::To,
+                };
+                PressTarget::End(
+                    surface::attribute_of(&event, "data-end").unwrap_or_default(),
+                    end,
+                )
             }
             (0, _) => match (
                 surface::attribute_of(&event, "data-handle"),
@@ -84,7 +104,7 @@ pub fn Canvas(
             event.prevent_default();
         }
         pointer.press(grip, at);
-        if event.pointer_type() == "touch" {
+        if is_touch {
             let on = under(&event, at).filter(|name| name != INTERNET);
             pointer.when_held(move || workspace.open_menu(at, on));
         }
@@ -99,6 +119,9 @@ pub fn Canvas(
         let Some(at) = surface::point(root, &event) else {
             return;
         };
+        if pointer.has_fingers() && pointer.finger_moved(event.pointer_id(), at) {
+            return;
+        }
         cursor.set((at.x, at.y));
         workspace.pointer.set_value(Some(at));
         if pointer.moved(at)
@@ -112,6 +135,9 @@ pub fn Canvas(
         let Some(at) = surface::point(root, &event) else {
             return;
         };
+        if pointer.has_fingers() && pointer.finger_up(event.pointer_id()) {
+            return;
+        }
         // A click on a part selects the part. A drag moves the node that owns it.
         let part = surface::node_of(&event).filter(|_| !pointer.is_dragging());
         pointer.release(
@@ -139,6 +165,9 @@ pub fn Canvas(
     };
     let menu = move |event: ev::MouseEvent| {
         event.prevent_default();
+        if pointer.has_pinched() {
+            return;
+        }
         if let Some(at) = surface::point(root, &event) {
             let on = under(&event, at).filter(|name| name != INTERNET);
             pointer.cancel();
@@ -189,7 +218,7 @@ pub fn Canvas(
             data-doing=move || pointer.doing.get() data-space=move || space.get().then_some("true")
             role="application" aria-label="Canvas" aria-describedby="canvas-keys" tabindex="0" node_ref=root
             on:pointerdown=down on:pointermove=moved on:pointerup=up
-            on:pointercancel=move |_| pointer.cancel()
+            on:pointercancel=move |event| pointer.lost(event.pointer_id())
             on:pointerleave=move |_| workspace.pointer.set_value(None)
             on:wheel=wheel on:keydown=key on:focusin=focus_in on:dblclick=double on:contextmenu=menu
             on:dragstart=|event| event.prevent_default()

@@ -6,7 +6,7 @@
 use crate::geometry::{CanvasPoint, CanvasVector, Rect, ScreenPoint, Size};
 
 /// Smallest zoom.
-pub const ZOOM_MIN: f64 = 0.1;
+pub const ZOOM_MIN: f64 = 0.02;
 /// Largest zoom.
 pub const ZOOM_MAX: f64 = 3.0;
 /// Free space around a fitted drawing, in CSS pixels.
@@ -86,6 +86,16 @@ impl Viewport {
         Self { shift, zoom }
     }
 
+    /// Viewport after two fingers moved from one pair of points to another. The point between them stays between them.
+    pub fn pinched(self, from: [ScreenPoint; 2], to: [ScreenPoint; 2]) -> Self {
+        let middle =
+            |[a, b]: [ScreenPoint; 2]| ScreenPoint::new((a.x + b.x) / 2.0, (a.y + b.y) / 2.0);
+        let distance = |[a, b]: [ScreenPoint; 2]| a.distance(b).max(1.0);
+        let (start, end) = (middle(from), middle(to));
+        self.panned(end.x - start.x, end.y - start.y)
+            .zoomed(distance(to) / distance(from), end)
+    }
+
     /// Viewport that contains all of `bounds` in the middle of a screen of this size, never magnified.
     pub fn fitting(bounds: Rect, screen: Size) -> Self {
         let margin = (screen.width.min(screen.height) * FIT_MARGIN_PART).min(FIT_MARGIN_PX);
@@ -160,6 +170,21 @@ mod tests {
         }
 
         #[test]
+        fn a_pinch_keeps_the_point_between_the_fingers(
+            points in proptest::array::uniform8(0.0..800.0f64), zoom in 0.2..2.0f64,
+        ) {
+            let [a, b, c, d, e, f, g, h] = points;
+            let (from, to) = (
+                [ScreenPoint::new(a, b), ScreenPoint::new(c, d)],
+                [ScreenPoint::new(e, f), ScreenPoint::new(g, h)],
+            );
+            let middle = |[a, b]: [ScreenPoint; 2]| ScreenPoint::new((a.x + b.x) / 2.0, (a.y + b.y) / 2.0);
+            let before = Viewport { shift: ScreenPoint::new(30.0, -70.0), zoom };
+            let (under, now) = (before.to_canvas(middle(from)), before.pinched(from, to).to_canvas(middle(to)));
+            prop_assert!((under.x - now.x).abs() < 1e-6 && (under.y - now.y).abs() < 1e-6);
+        }
+
+        #[test]
         fn coordinates_convert_to_the_screen_and_back(x in -1e4..1e4f64, y in -1e4..1e4f64, zoom in 0.1..3.0f64) {
             let view = Viewport { shift: ScreenPoint::new(17.0, -4.0), zoom };
             let back = view.to_canvas(view.to_screen(CanvasPoint::new(x, y)));
@@ -169,16 +194,27 @@ mod tests {
 
     #[test]
     fn zoom_to_fit_shows_every_node() {
-        let bounds = Rect {
-            x: -300.0,
-            y: 40.0,
-            width: 4000.0,
-            height: 900.0,
-        };
-        let screen = Size::new(1000.0, 600.0);
-        let seen = Viewport::fitting(bounds, screen).visible(screen);
-        assert!(seen.contains(bounds.corner()));
-        assert!(seen.right() > bounds.right() && seen.bottom() > bounds.bottom());
+        for width in [4000.0, 40_000.0] {
+            let bounds = Rect {
+                x: -300.0,
+                y: 40.0,
+                width,
+                height: 900.0,
+            };
+            let screen = Size::new(1000.0, 600.0);
+            let seen = Viewport::fitting(bounds, screen).visible(screen);
+            assert!(seen.contains(bounds.corner()));
+            assert!(seen.right() > bounds.right() && seen.bottom() > bounds.bottom());
+        }
+    }
+
+    #[test]
+    fn fingers_twice_as_far_apart_double_the_zoom() {
+        let fingers = |left: f64, right: f64| [left, right].map(|x| ScreenPoint::new(x, 50.0));
+        let wide = Viewport::default().pinched(fingers(100.0, 200.0), fingers(60.0, 260.0));
+        assert!((wide.zoom - 2.0).abs() < 1e-9);
+        let back = wide.pinched(fingers(60.0, 260.0), fingers(100.0, 200.0));
+        assert!((back.zoom - 1.0).abs() < 1e-9 && back.shift.x.abs() < 1e-6);
     }
 
     #[test]

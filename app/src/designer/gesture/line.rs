@@ -1,7 +1,7 @@
-//! Drawn lines: from a node or a tag to another one, or the end of an existing line.
+//! Drawn lines: from a node or a tag to another one, or an end of an existing line.
 
 use canvas::{
-    commands::{self, Proposal, Refusal},
+    commands::{self, LineEnd, Proposal, Refusal},
     drawing::Edge,
     edges::Routes,
     geometry::{CanvasPoint, ScreenPoint},
@@ -38,13 +38,14 @@ impl Pointer {
     pub(super) fn reconnection(
         self,
         edge: &Edge,
+        end: LineEnd,
         at: ScreenPoint,
     ) -> Option<Result<Proposal, Refusal>> {
         let over = self
             .over(at)
             .filter(|name| *name != edge.from && *name != edge.to)?;
         self.workspace
-            .with_input(|input| commands::reconnect(input, edge, &over))
+            .with_input(|input| commands::reconnect(input, edge, end, &over))
     }
 
     /// The node of a resource, or the node that it is a part of.

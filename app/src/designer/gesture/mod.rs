@@ -5,15 +5,17 @@
 //!                    +--------release-------> a click: select
 //! ```
 //! Pointer moves are collected and handled once per animation frame. Before a release the last move is handled. Escape
-//! and a lost pointer end a gesture without a change.
+//! and a lost pointer end a gesture without a change. A second finger ends the gesture of the first one, and begins a
+//! pinch.
 
 mod line;
 mod moving;
+mod pinch;
 
 use std::{collections::HashSet, sync::Arc};
 
 use canvas::{
-    commands,
+    commands::{self, LineEnd},
     drawing::{Drawing, Edge, INTERNET, NodeKind},
     edges::{Line, Routes},
     geometry::{Rect, ScreenPoint},
@@ -47,19 +49,39 @@ pub enum PressTarget {
     Node(String),
     /// The connection handle of a node, by the node's name.
     Handle(String),
-    /// The end of a line, by the id of its edge.
-    End(String),
+    /// An end of a line, by the id of its edge.
+    End(String, LineEnd),
 }
 
 #[derive(Clone, Debug)]
 enum State {
     Idle,
-    Pressed { grip: PressTarget, at: ScreenPoint },
-    Panning { at: ScreenPoint, before: Viewport },
-    Moving { what: Arc<Moving>, at: ScreenPoint },
-    Connecting { from: String },
-    Reconnecting { edge: Edge },
-    Marking { at: ScreenPoint },
+    Pressed {
+        grip: PressTarget,
+        at: ScreenPoint,
+    },
+    Panning {
+        at: ScreenPoint,
+        before: Viewport,
+    },
+    Moving {
+        what: Arc<Moving>,
+        at: ScreenPoint,
+    },
+    Connecting {
+        from: String,
+    },
+    Reconnecting {
+        edge: Edge,
+        end: LineEnd,
+    },
+    Marking {
+        at: ScreenPoint,
+    },
+    Pinching {
+        fingers: [ScreenPoint; 2],
+        before: Viewport,
+    },
 }
 
 /// State of the pointer on the canvas.
@@ -77,6 +99,12 @@ pub struct Pointer {
     pub guides: RwSignal<Vec<Guide>>,
     /// Number of presses, to recognise a press that lasts.
     presses: StoredValue<u32>,
+    /// Selection before the drag of a node that was not selected.
+    selected: StoredValue<Option<Selection>>,
+    /// Fingers on the canvas by pointer id, in the order of their presses. Empty for a mouse.
+    fingers: StoredValue<Vec<(i32, ScreenPoint)>>,
+    /// True from a pinch until the next press.
+    has_pinched: StoredValue<bool>,
     /// Routes around the nodes, during the drag of a line.
     routes: StoredValue<Option<Routes>>,
     /// Name of the current drag, for the cursor. Empty if there is no drag.
@@ -95,6 +123,9 @@ impl Pointer {
             connection_line: RwSignal::new(None),
             guides: RwSignal::default(),
             presses: StoredValue::new(0),
+            selected: StoredValue::new(None),
+            fingers: StoredValue::default(),
+            has_pinched: StoredValue::new(false),
             routes: StoredValue::new(None),
             doing: RwSignal::new("idle"),
         }
@@ -136,6 +167,12 @@ impl Pointer {
             }
             _ => false,
         };
+        self.schedule(at);
+        begins
+    }
+
+    /// Handles this move in the next animation frame, if no later one replaces it.
+    fn schedule(self, at: ScreenPoint) {
         self.latest.set_value(Some(at));
         if self
             .scheduled
@@ -148,7 +185,6 @@ impl Pointer {
                 self.flush();
             });
         }
-        begins
     }
 
     /// Handles a released button. With `add` a click extends the selection.
@@ -173,6 +209,15 @@ impl Pointer {
                 } else {
                     workspace.select(&name);
                 }
+            }
+            State::Pressed {
+                grip: PressTarget::End(id, _),
+                ..
+            } => {
+                let line = workspace
+                    .drawing
+                    .with_untracked(|drawing| drawing.edge(&id)?.resource.clone());
+                workspace.select(&line.unwrap_or(id));
             }
             State::Pressed { .. } => workspace.select_none(),
             State::Moving { what, at: start } => {
@@ -200,7 +245,7 @@ impl Pointer {
                 }
                 None => {}
             },
-            State::Reconnecting { edge } => match self.reconnection(&edge, at) {
+            State::Reconnecting { edge, end } => match self.reconnection(&edge, end, at) {
                 Some(Ok(proposal)) => {
                     workspace.apply(&proposal);
                 }
@@ -214,15 +259,20 @@ impl Pointer {
                     .with_untracked(|drawing| inside(drawing, area));
                 workspace.selection.set(Selection::of(names));
             }
-            State::Panning { .. } | State::Idle => {}
+            State::Panning { .. } | State::Pinching { .. } | State::Idle => {}
         }
         self.end();
     }
 
     /// Ends the gesture without a change.
     pub fn cancel(self) {
-        if let State::Panning { before, .. } = self.state.get_value() {
+        if let State::Panning { before, .. } | State::Pinching { before, .. } =
+            self.state.get_value()
+        {
             self.workspace.view.set(before);
+        }
+        if let Some(selected) = self.selected.get_value() {
+            self.workspace.selection.set(selected);
         }
         self.reset_positions();
         self.end();
@@ -260,7 +310,7 @@ impl Pointer {
                 self.prepare_routes();
                 State::Connecting { from }
             }
-            PressTarget::End(id) => {
+            PressTarget::End(id, end) => {
                 let edge = workspace.drawing.with_untracked(|drawing| {
                     drawing.edges().iter().find(|edge| edge.id == id).cloned()
                 });
@@ -269,16 +319,14 @@ impl Pointer {
                     return;
                 };
                 let ends = workspace.with_input(|input| {
-                    let nodes = input.drawing.nodes().iter();
-                    nodes
-                        .filter(|node| commands::reconnect(input, &edge, &node.name).is_ok())
-                        .map(|node| node.name.clone())
-                        .chain([edge.from.clone()])
+                    commands::other_ends(input, &edge, end)
+                        .into_iter()
+                        .chain([end.opposite().of(&edge).to_owned()])
                         .collect::<HashSet<String>>()
                 });
                 workspace.eligible.set(ends.map(Arc::new));
                 self.prepare_routes();
-                State::Reconnecting { edge }
+                State::Reconnecting { edge, end }
             }
             PressTarget::Node(name) => {
                 let movable = workspace.drawing.with_untracked(|drawing| {
@@ -303,6 +351,8 @@ impl Pointer {
                         vec![name.clone()]
                     };
                     if !selected && name != INTERNET {
+                        self.selected
+                            .set_value(Some(workspace.selection.get_untracked()));
                         workspace.select(&name);
                     }
                     let drawing = workspace.drawing.get_untracked();
@@ -346,12 +396,14 @@ impl Pointer {
                 let over = self.over(at).filter(|name| *name != from);
                 show(workspace, answer.as_ref(), over);
             }
-            State::Reconnecting { edge } => {
-                self.draw_line(&edge.from, workspace.view.get_untracked().to_canvas(at));
-                let answer = self.reconnection(&edge, at);
+            State::Reconnecting { edge, end } => {
+                let to = workspace.view.get_untracked().to_canvas(at);
+                self.draw_line(end.opposite().of(&edge), to);
+                let answer = self.reconnection(&edge, end, at);
                 show(workspace, answer.as_ref(), self.over(at));
             }
             State::Marking { at: start } => self.marquee.set(Some(self.area(start, at))),
+            State::Pinching { fingers, before } => self.pinch(fingers, before),
             State::Idle | State::Pressed { .. } => {}
         }
     }
@@ -376,6 +428,7 @@ impl Pointer {
     fn end(self) {
         self.state.set_value(State::Idle);
         self.latest.set_value(None);
+        self.selected.set_value(None);
         self.workspace.scene.end_drag();
         self.doing.set("idle");
         self.marquee.set(None);

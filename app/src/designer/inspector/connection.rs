@@ -1,7 +1,10 @@
-//! The inspector of a line that stands for a reference: its ends, and the way to its field.
+//! The inspector of a line that stands for a reference: its ends, which can be changed, and the way to its field.
 
-use canvas::drawing::{Edge, EdgeKind};
-use leptos::prelude::*;
+use canvas::{
+    commands::LineEnd,
+    drawing::{Edge, EdgeKind},
+};
+use leptos::{ev, prelude::*};
 
 use crate::{designer::store::Workspace, ui::Icon};
 
@@ -31,6 +34,13 @@ fn Connection(workspace: Workspace, edge: Edge) -> impl IntoView {
         EdgeKind::Reference => "A property that refers to the other resource.",
         EdgeKind::Order => "The first one is created after the second one.",
     };
+    let ends = {
+        let edge = edge.clone();
+        [("From", LineEnd::From), ("To", LineEnd::To)].map(|(label, end)| {
+            let edge = edge.clone();
+            view! { <EndChoice workspace edge label end /> }
+        })
+    };
     let connection = Memo::new(move |_| {
         workspace.drawing.track();
         workspace.connection(&edge)
@@ -43,10 +53,7 @@ fn Connection(workspace: Workspace, edge: Edge) -> impl IntoView {
     };
     let open = move || {
         connection.get().map(|connection| {
-            let words = match connection.field {
-                Some(_) => format!("Open in the form of {}", connection.resource),
-                None => format!("Show {}", connection.resource),
-            };
+            let words = format!("Open in the form of {}", connection.resource);
             view! {
                 <button type="button" class="button" on:click=move |_| workspace.edit_connection()>
                     <Icon name="arrow-right" />{words}
@@ -61,12 +68,43 @@ fn Connection(workspace: Workspace, edge: Edge) -> impl IntoView {
                 <div class="grow"><h2>{title}</h2>{place}</div>
             </header>
             <p class="quiet">{meaning}</p>
+            {ends}
             <div class="inspector-buttons">
                 {open}
                 <button type="button" class="button" data-look="danger-quiet" on:click=move |_| workspace.delete_selected()>
                     <Icon name="trash-2" />"Delete"
                 </button>
             </div>
+        </div>
+    }
+}
+
+/// A select with the resource at one end of a line, and the others that fit there.
+#[component]
+fn EndChoice(workspace: Workspace, edge: Edge, label: &'static str, end: LineEnd) -> impl IntoView {
+    let id = format!("line-{}", label.to_lowercase());
+    let now = match end {
+        LineEnd::From => edge.from.clone(),
+        LineEnd::To => edge.end_name().to_owned(),
+    };
+    let edge = StoredValue::new(edge);
+    let others = Memo::new(move |_| {
+        workspace.drawing.track();
+        workspace.other_ends(&edge.get_value(), end)
+    });
+    let chosen = move |event: ev::Event| {
+        let name = event_target_value(&event);
+        if !name.is_empty() {
+            workspace.reconnect(&edge.get_value(), end, &name);
+        }
+    };
+    view! {
+        <div class="field">
+            <label for=id.clone()>{label}</label>
+            <select class="input" id=id disabled=move || others.with(Vec::is_empty) on:change=chosen>
+                <option value="">{now}</option>
+                {move || others.get().into_iter().map(|name| view! { <option value=name.clone()>{name.clone()}</option> }).collect_view()}
+            </select>
         </div>
     }
 }

@@ -110,13 +110,10 @@ pub(super) fn ResourcesControl(
     let workspace = form.workspace;
     let flip = move |tick: Tick| {
         let field = now.get_untracked();
-        let edit = workspace.editor.with_untracked(|editor| {
-            let resource = editor.template().resource(&form.title.get_value());
-            resource.map(|resource| form::tick(resource, &field, &tick))
-        });
-        if let Some(edit) = edit {
-            form.apply(&field, edit);
-        }
+        let edit = workspace
+            .editor
+            .with_untracked(|editor| form::tick(editor.document(), &field, &tick));
+        form.apply(&field, edit);
     };
     let named = move || {
         let mut named: Vec<Tick> = ticks

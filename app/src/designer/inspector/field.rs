@@ -80,12 +80,14 @@ pub fn FieldView(
     } else {
         format!("{faults_id} {help_id}")
     };
-    // Parameters and conditions are themselves sources.
+    // Parameters and conditions are themselves sources. Values beside the properties of a resource have none.
+    let mut keys = field.path.iter().map(String::as_str);
     let has_sources = !form.is_of_several()
-        && matches!(
-            field.path.first().map(String::as_str),
-            Some("resources" | "outputs")
-        );
+        && match keys.next() {
+            Some("resources") => keys.nth(1) == Some("properties"),
+            Some("outputs") => true,
+            _ => false,
+        };
     let placeholder = move || {
         now.with(|field| {
             if field.is_mixed {

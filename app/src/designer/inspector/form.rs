@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use canvas::form::{self, Field};
+use canvas::form::{self, Control, Field};
 use hot::{diagnostic::Diagnostic, document::Edit};
 use leptos::{ev, prelude::*};
 use types::Category;
@@ -11,6 +11,7 @@ use super::{
     context::FormContext,
     fault::{FaultWithFixes, belongs},
     field::{FieldView, field_view},
+    fold::Fold,
     marks::ServerMarks,
     members::Members,
     name::NameField,
@@ -191,6 +192,7 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                     <FieldView form fields field />
                 </For>
             </details>
+            <Beside workspace name />
             <Members workspace name />
             <footer class="inspector-foot">
                 <span class="meta">{title}{move || lines().map(|line| format!(" · line {line}"))}</span>
@@ -200,6 +202,57 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                 </button>
             </footer>
         </form>
+    }
+}
+
+/// The values beside the properties: condition, order, deletion policy. They are folded, with a summary of those set.
+#[component]
+fn Beside(workspace: Workspace, name: StoredValue<String>) -> impl IntoView {
+    let fields = Memo::new(move |_| {
+        let name = name.get_value();
+        workspace.editor.with(|editor| {
+            workspace.types.with(|types| {
+                workspace
+                    .cloud
+                    .with(|cloud| form::fields_beside(editor.document(), &name, types, cloud))
+            })
+        })
+    });
+    let context = FormContext::of_entry(
+        workspace,
+        name.get_value(),
+        format!("resources.{}", name.get_value()),
+        field_view,
+    );
+    let fold = Fold::new(Memo::new(move |_| {
+        let path = format!("resources.{}.depends_on", name.get_value());
+        workspace.asked.with(|asked| asked.as_ref() == Some(&path))
+    }));
+    let facts = move || {
+        let facts: Vec<String> = fields.with(|fields| fields.iter().filter_map(fact).collect());
+        facts.join(" · ")
+    };
+    view! {
+        <details class="inspector-more" open=fold.is_open on:toggle=move |event| fold.toggled(&event)>
+            <summary>"More "<span class="meta">{facts}</span></summary>
+            {move || fold.is_built.get().then(|| view! {
+                <For each=move || fields.get() key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
+                    <FieldView form=context fields field />
+                </For>
+            })}
+        </details>
+    }
+}
+
+/// A value beside the properties in a few words. `None` if it is not set.
+fn fact(field: &Field) -> Option<String> {
+    match &field.control {
+        Control::Resources(ticks) => {
+            let count = ticks.iter().filter(|tick| tick.at.is_some()).count();
+            (count > 0).then(|| format!("depends on {count}"))
+        }
+        _ if field.text.is_empty() => None,
+        _ => Some(format!("{}: {}", field.label.to_lowercase(), field.text)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use canvas::{
-    commands::{self, Connection},
+    commands::{self, Connection, LineEnd},
     drawing::Edge,
     editor::Editor,
     selection::Selection,
@@ -200,6 +200,26 @@ impl Workspace {
         }
     }
 
+    /// Names of the nodes to which an end of a line can be moved.
+    pub fn other_ends(self, edge: &Edge, end: LineEnd) -> Vec<String> {
+        self.with_input(|input| commands::other_ends(input, edge, end))
+            .unwrap_or_default()
+    }
+
+    /// Moves an end of a line to another node. The resource at its start is selected then.
+    pub fn reconnect(self, edge: &Edge, end: LineEnd, to: &str) {
+        if self.is_broken() {
+            return;
+        }
+        match self.with_input(|input| commands::reconnect(input, edge, end, to)) {
+            Some(Ok(proposal)) => {
+                self.apply(&proposal);
+            }
+            Some(Err(refusal)) => self.refuse_drop(&refusal.0),
+            None => {}
+        }
+    }
+
     /// The reference of a line, in the template.
     pub fn connection(self, edge: &Edge) -> Option<Connection> {
         self.editor.with_untracked(|editor| {
@@ -211,8 +231,15 @@ impl Workspace {
     /// Opens the field with the reference of the selected line.
     pub fn edit_connection(self) {
         let edge = self.selected_line();
-        if let Some(connection) = edge.and_then(|edge| self.connection(&edge)) {
-            self.show(&connection.resource, connection.field.as_deref());
+        let Some(connection) = edge.and_then(|edge| self.connection(&edge)) else {
+            return;
+        };
+        let name = &connection.resource;
+        if self.show(name, connection.field.as_deref()) && connection.field.is_none() {
+            let path = format!("resources.{name}.depends_on");
+            self.asked.set(Some(path.clone()));
+            self.panels.set_inspector(true);
+            browser::after_ms(50, move || browser::focus_deepest(&path));
         }
     }
 

@@ -16,7 +16,7 @@ use crate::drawing::{Drawing, Edge, EdgeKind, interfaces};
 pub struct Connection {
     /// Resource with the reference. It can be a part of the node at the start of the line.
     pub resource: String,
-    /// Name of the field, such as `networks.1`. `None` for `depends_on`, which has none.
+    /// Name of the property's field, such as `networks.1`. `None` for `depends_on`, which is no property.
     pub field: Option<String>,
     /// Path of the value to remove. `None` if the reference is a part of a larger value.
     path: Option<Vec<String>>,

@@ -1,16 +1,141 @@
-//! Moves the end of a line to another resource.
+//! Moves an end of a line to another resource.
 
 use hot::{document::Edit, expr::Expr, template::Resource};
 use serde_json::json;
 
-use super::{CommandInput, Proposal, Refusal, connect, get_resource, property_path, subnet_for};
+use super::{
+    CommandInput, Proposal, Refusal, append, connect, disconnect, get_resource, property_path,
+    subnet_for,
+};
 use crate::drawing::{Edge, EdgeKind, NodeKind, interfaces, plain_reference};
 
-/// The proposal for moving the end of an edge to another node.
+/// One of the two ends of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineEnd {
+    /// The start: the resource that refers to the other one.
+    From,
+    /// The end: the resource that is referred to.
+    To,
+}
+
+impl LineEnd {
+    /// Name of the node at this end of a line.
+    pub fn of(self, edge: &Edge) -> &str {
+        match self {
+            LineEnd::From => &edge.from,
+            LineEnd::To => &edge.to,
+        }
+    }
+
+    /// The end at the other side.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            LineEnd::From => LineEnd::To,
+            LineEnd::To => LineEnd::From,
+        }
+    }
+}
+
+/// The proposal for moving one end of an edge to another node.
 ///
 /// # Errors
-/// The reason why the line cannot end there.
-pub fn reconnect(input: &CommandInput<'_>, edge: &Edge, to: &str) -> Result<Proposal, Refusal> {
+/// The reason why the line cannot start or end there.
+pub fn reconnect(
+    input: &CommandInput<'_>,
+    edge: &Edge,
+    end: LineEnd,
+    node: &str,
+) -> Result<Proposal, Refusal> {
+    match end {
+        LineEnd::From => move_start(input, edge, node),
+        LineEnd::To => move_end(input, edge, node),
+    }
+}
+
+/// The nodes to which an end of a line can be moved.
+pub fn other_ends(input: &CommandInput<'_>, edge: &Edge, end: LineEnd) -> Vec<String> {
+    let names = input.drawing.nodes().iter().map(|node| &node.name);
+    names
+        .filter(|name| reconnect(input, edge, end, name).is_ok())
+        .cloned()
+        .collect()
+}
+
+/// The reference moves from one resource to another, with the settings beside it, such as an address.
+fn move_start(input: &CommandInput<'_>, edge: &Edge, from: &str) -> Result<Proposal, Refusal> {
+    if from == edge.from {
+        return Err(Refusal::because("Drag to another resource"));
+    }
+    let unfit = || Refusal::because(format!("This line cannot start at {from}"));
+    // The check of a new connection knows whether the types fit.
+    let new = connect(input, from, &edge.to)?;
+    let edits = if edge.kind == EdgeKind::RouterInterface {
+        let is_router = input
+            .drawing
+            .node(from)
+            .is_some_and(|node| node.kind == NodeKind::Router);
+        let interface = edge
+            .resource
+            .as_deref()
+            .and_then(|name| input.template.resource(name));
+        let (true, Some(interface)) = (is_router, interface) else {
+            return Err(unfit());
+        };
+        let property = ["router", "router_id"]
+            .into_iter()
+            .find(|property| interface.property(property).is_some())
+            .ok_or_else(unfit)?;
+        vec![Edit::Set {
+            path: property_path(&interface.name, &[property]),
+            value: get_resource(from),
+        }]
+    } else {
+        let removal = disconnect(input, edge)?.edits;
+        let [Edit::Remove { path }] = &removal[..] else {
+            return Err(unfit());
+        };
+        let [_, owner, _, property, index @ ..] = &path[..] else {
+            return Err(unfit());
+        };
+        let is_same = matches!(&new.edits[..], [Edit::Set { path, .. }]
+            if path.get(1).is_some_and(|name| name == from) && path.get(3) == Some(property));
+        let target = input.template.resource(from).filter(|_| is_same);
+        let value = input
+            .template
+            .resource(owner)
+            .and_then(|owner| owner.property(property));
+        let (Some(target), Some(value)) = (target, value) else {
+            return Err(Refusal::because(format!(
+                "`{property}` of {owner} cannot move to {from}"
+            )));
+        };
+        let add = match (value, index) {
+            (Expr::List(items), [index, ..]) => {
+                let item = index.parse().ok().and_then(|at: usize| items.get(at));
+                append(target, property, item.ok_or_else(unfit)?.to_json())
+            }
+            (value, _) => Edit::Set {
+                path: property_path(from, &[property]),
+                value: value.to_json(),
+            },
+        };
+        [removal, vec![add]].concat()
+    };
+    Ok(Proposal {
+        label: format!(
+            "Connect {from} to {} instead of {}",
+            edge.end_name(),
+            edge.from
+        ),
+        edits,
+        select: vec![from.to_owned()],
+        target: Some(from.to_owned()),
+        ..Proposal::default()
+    })
+}
+
+fn move_end(input: &CommandInput<'_>, edge: &Edge, to: &str) -> Result<Proposal, Refusal> {
     if to == edge.to {
         return Err(Refusal::because("Drag to another resource"));
     }

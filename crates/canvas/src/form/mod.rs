@@ -5,6 +5,7 @@
 //! displayed unchanged and edited as JSON.
 
 mod addresses;
+mod beside;
 mod choices;
 mod common;
 mod link;
@@ -13,6 +14,7 @@ mod presets;
 mod sections;
 mod table;
 
+pub use beside::{fields_beside, tick};
 pub use common::{common_fields, common_type, edit_all};
 pub(crate) use link::described_below;
 pub use link::{
@@ -24,7 +26,6 @@ pub use table::{Column, NewRow, Row, Table, add_row, move_up, remove_row};
 
 use hot::{
     document::Edit,
-    expr::Expr,
     template::{Resource, Template},
 };
 use planner::cloud::CloudFacts;
@@ -219,28 +220,6 @@ fn clear(field: &Field) -> Edit {
             value: json!({}),
         },
         _ => Edit::Remove { path },
-    }
-}
-
-/// The edit that adds or removes a reference to a resource.
-pub fn tick(resource: &Resource, field: &Field, tick: &Tick) -> Edit {
-    match tick.at {
-        Some(index) => Edit::Remove {
-            path: [field.path.clone(), vec![index.to_string()]].concat(),
-        },
-        None => {
-            let value = json!({ "get_resource": tick.name });
-            match resource.property(&field.name) {
-                Some(Expr::List(items)) if !items.is_empty() => Edit::Set {
-                    path: [field.path.clone(), vec![items.len().to_string()]].concat(),
-                    value,
-                },
-                _ => Edit::Set {
-                    path: field.path.clone(),
-                    value: json!([value]),
-                },
-            }
-        }
     }
 }
 

@@ -110,11 +110,11 @@ fn of(name: &str, kind: PropertyKind, summary: &str) -> Property {
     }
 }
 
-fn text(name: &str, summary: &str) -> Property {
+pub(super) fn text(name: &str, summary: &str) -> Property {
     of(name, PropertyKind::String, summary)
 }
 
-fn one_of(mut property: Property, values: impl IntoIterator<Item = Value>) -> Property {
+pub(super) fn one_of(mut property: Property, values: impl IntoIterator<Item = Value>) -> Property {
     let values = values.into_iter().collect();
     property.constraints = vec![Constraint::AllowedValues(values)];
     property

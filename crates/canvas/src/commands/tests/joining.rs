@@ -396,7 +396,7 @@ fn the_end_of_a_line_moves_to_another_resource() {
             let edge = edges
                 .iter()
                 .find(|edge| edge.from == from && edge.to == end);
-            reconnect(input, edge.expect("a line"), to)
+            reconnect(input, edge.expect("a line"), LineEnd::To, to)
         })
     };
     let backend = moved(&hands, "balancer", "nginx", "other");
@@ -416,4 +416,62 @@ fn the_end_of_a_line_moves_to_another_resource() {
         "it is there already"
     );
     assert!(moved(&hands, "balancer", "other", "mystery").is_err());
+}
+
+#[test]
+fn the_start_of_a_line_moves_to_another_resource() {
+    let text = TWO_TIER.replace(
+        "  balancer:",
+        "  other:\n    type: Stackloom::Catalog::haproxy\n    properties: {host: {get_resource: edge}}\n  second:\n    type: OS::Neutron::Router\n  balancer:",
+    );
+    let mut hands = TestEditor::on(&text);
+    let moved = |hands: &TestEditor, from: &str, to: &str, start: &str| {
+        hands.with(|input| {
+            let mut edges = input.drawing.edges().iter();
+            let edge = edges.find(|edge| edge.from == from && edge.to == to);
+            reconnect(input, edge.expect("a line"), LineEnd::From, start)
+        })
+    };
+    let interface = moved(&hands, "router", "front", "second");
+    hands.take(interface);
+    assert_eq!(
+        hands.property("router_to_front", "router"),
+        get_resource("second")
+    );
+    assert!(moved(&hands, "edge", "back", "web").is_ok());
+    assert!(moved(&hands, "edge", "back", "second").is_err());
+    assert!(moved(&hands, "balancer", "nginx", "nginx").is_err());
+}
+
+#[test]
+fn a_cable_keeps_its_address_on_another_server() {
+    let text = "heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  back: {type: OS::Neutron::Net}
+  one:
+    type: OS::Nova::Server
+    properties:
+      networks: [{network: {get_resource: front}}, {network: {get_resource: back}, fixed_ip: 10.0.0.7}]
+  two:
+    type: OS::Nova::Server
+    properties: {networks: [{network: {get_resource: front}}]}
+";
+    let mut hands = TestEditor::on(text);
+    let (ends, answer) = hands.with(|input| {
+        let mut edges = input.drawing.edges().iter();
+        let edge = edges.find(|edge| edge.from == "one").expect("a cable");
+        (
+            other_ends(input, edge, LineEnd::From),
+            reconnect(input, edge, LineEnd::From, "two"),
+        )
+    });
+    assert_eq!(ends, ["two"]);
+    hands.take(answer);
+    let front = json!({ "network": get_resource("front") });
+    assert_eq!(hands.property("one", "networks"), json!([front]));
+    assert_eq!(
+        hands.property("two", "networks"),
+        json!([front, { "network": get_resource("back"), "fixed_ip": "10.0.0.7" }])
+    );
 }

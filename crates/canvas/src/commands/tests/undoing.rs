@@ -85,6 +85,13 @@ enum Act {
     Delete(usize),
     Carry(usize, f64, f64),
     Duplicate(usize),
+    Reconnect(usize, LineEnd, usize),
+    Disconnect(usize),
+    DropOn(usize, usize),
+    Align(usize, usize, Alignment),
+    Distribute(usize, Axis),
+    Tidy(Option<usize>),
+    Paste(usize),
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -96,6 +103,27 @@ fn act() -> impl Strategy<Value = Act> {
         (0..16_usize, -400.0..400.0f64, -400.0..400.0f64)
             .prop_map(|(node, dx, dy)| Act::Carry(node, dx, dy)),
         (0..16_usize).prop_map(Act::Duplicate),
+        (
+            0..16_usize,
+            prop::sample::select(vec![LineEnd::From, LineEnd::To]),
+            0..16_usize
+        )
+            .prop_map(|(edge, end, node)| Act::Reconnect(edge, end, node)),
+        (0..16_usize).prop_map(Act::Disconnect),
+        (0..16_usize, 0..16_usize).prop_map(|(node, onto)| Act::DropOn(node, onto)),
+        (
+            0..16_usize,
+            0..16_usize,
+            prop::sample::select(vec![Alignment::Left, Alignment::Middle])
+        )
+            .prop_map(|(one, other, to)| Act::Align(one, other, to)),
+        (
+            0..16_usize,
+            prop::sample::select(vec![Axis::Across, Axis::Down])
+        )
+            .prop_map(|(first, axis)| Act::Distribute(first, axis)),
+        proptest::option::of(0..16_usize).prop_map(Act::Tidy),
+        (0..16_usize).prop_map(Act::Paste),
     ]
 }
 
@@ -114,6 +142,10 @@ fn proposal(input: &CommandInput<'_>, act: &Act) -> Option<Proposal> {
         let nodes = input.drawing.nodes();
         (!nodes.is_empty()).then(|| nodes[index % nodes.len()].name.clone())
     };
+    let edge = |index: usize| {
+        let edges = input.drawing.edges();
+        (!edges.is_empty()).then(|| &edges[index % edges.len()])
+    };
     match act {
         Act::Drop(item, x, y) => drop_item(input, &items[*item], CanvasPoint::new(*x, *y)).ok(),
         Act::Connect(from, to) => connect(input, &name(*from)?, &name(*to)?).ok(),
@@ -125,6 +157,29 @@ fn proposal(input: &CommandInput<'_>, act: &Act) -> Option<Proposal> {
             shift(input, &[name], way, at).ok()
         }
         Act::Duplicate(index) => duplicate(input, &[name(*index)?]),
+        Act::Reconnect(index, end, node) => {
+            reconnect(input, edge(*index)?, *end, &name(*node)?).ok()
+        }
+        Act::Disconnect(index) => disconnect(input, edge(*index)?).ok(),
+        Act::DropOn(index, onto) => {
+            let (name, onto) = (name(*index)?, name(*onto)?);
+            let [from, to] =
+                [&name, &onto].map(|one| input.drawing.node(one).map(|node| node.rect.centre()));
+            let (from, to) = (from?, to?);
+            let way = CanvasVector {
+                dx: to.x - from.x,
+                dy: to.y - from.y,
+            };
+            shift(input, &[name], way, to).ok()
+        }
+        Act::Align(one, other, to) => align(input, &[name(*one)?, name(*other)?], *to),
+        Act::Distribute(first, axis) => {
+            let names = [name(*first)?, name(first + 1)?, name(first + 2)?];
+            distribute(input, &names, *axis)
+        }
+        Act::Tidy(None) => tidy(input, &[]),
+        Act::Tidy(Some(index)) => tidy(input, &[name(*index)?]),
+        Act::Paste(index) => paste(input, &copy(input, &[name(*index)?])?).ok(),
     }
 }
 

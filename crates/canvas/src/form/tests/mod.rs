@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod beside;
 mod sections;
 mod values;
 

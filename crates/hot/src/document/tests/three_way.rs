@@ -150,6 +150,25 @@ fn changed(edits: &[Edit]) -> Document {
     })
 }
 
+/// A change of a resource, or a new reference to it.
+fn edit_or_reference(of: &'static str) -> impl Strategy<Value = Edit> {
+    let property = prop::sample::select(vec!["image", "flavor", "name", "metadata"]);
+    let set_one = (property, "[a-z]{3}").prop_map(move |(property, value)| {
+        set(
+            &format!("resources.{of}.properties.{property}"),
+            json!(value),
+        )
+    });
+    let other = if of == "net" { "web" } else { "net" };
+    let refer = prop::sample::select(vec!["a", "b", other]).prop_map(move |from| {
+        set(
+            &format!("resources.{from}.properties.peer"),
+            json!({ "get_resource": of }),
+        )
+    });
+    prop_oneof![set_one, refer]
+}
+
 proptest! {
     #[test]
     fn the_order_of_the_sides_does_not_matter(
@@ -169,6 +188,29 @@ proptest! {
                 let again = merge(Some(&base), &one, &other, &|_| chosen);
                 prop_assert_eq!(&again.text, &forth.text);
             }
+        }
+    }
+
+    #[test]
+    fn removing_against_any_edit_or_reference_is_a_conflict(
+        (name, edit) in prop::sample::select(vec!["net", "web"])
+            .prop_flat_map(|name| (Just(name), edit_or_reference(name))),
+    ) {
+        // Resources that can begin to refer to it.
+        let with = |name: &str| add(name, "OS::Neutron::Port", json!({ "name": name }));
+        let base = [with("a"), with("b")].iter().fold(Document::parse(BASE), |document, edit| {
+            document.edit(edit).expect("a new resource")
+        });
+        let removal = Edit::RemoveResource { name: name.into(), keep: Vec::new() };
+        let without = base.edit(&removal).expect("it is there");
+        let edited = base.edit(&edit).expect("it is there");
+        for (one, other) in [(&without, &edited), (&edited, &without)] {
+            let merged = merge(Some(&base), one, other, &|_| Side::One);
+            let resource = ["resources", name];
+            prop_assert!(
+                merged.conflicts.iter().any(|conflict| conflict.path.starts_with(&resource.map(str::to_owned))),
+                "{:?}\n{}\n{}", merged.conflicts, one.text(), other.text()
+            );
         }
     }
 }
