@@ -98,10 +98,6 @@ fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView 
         let line = line.clone();
         Memo::new(move |_| line.with(|line| line.path.clone()))
     };
-    let start = {
-        let line = line.clone();
-        Memo::new(move |_| line.with(Line::start))
-    };
     let end = Memo::new(move |_| line.with(Line::end));
     // A line of a reference is selected by its id.
     let own_id = (stage.editable && !edge.ghost).then(|| edge.id.clone());
@@ -144,8 +140,7 @@ fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView 
             <path class="line-hit" d=move || path.get() />
             <path class="line-ink" d=move || path.get() />
             {movable_end.map(|id| view! {
-                <circle class="line-end" r="9" data-side="from" data-end=id.clone() cx=move || start.get().x.to_string() cy=move || start.get().y.to_string() />
-                <circle class="line-end" r="9" data-side="to" data-end=id cx=move || end.get().x.to_string() cy=move || end.get().y.to_string() />
+                <circle class="line-end" r="9" data-end=id cx=move || end.get().x.to_string() cy=move || end.get().y.to_string() />
             })}
             <circle
                 class="line-pin" r="3.5"

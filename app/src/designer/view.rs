@@ -1,7 +1,6 @@
 //! The canvas: one listener for all its elements, one transformed layer, and floating controls above it.
 
 use canvas::{
-    commands::LineEnd,
     drawing::INTERNET,
     geometry::{CanvasVector, ScreenPoint, Size},
     snap,
@@ -80,14 +79,7 @@ pub fn Canvas(
             }
             (_, true) => PressTarget::Background,
             (0, _) if surface::attribute_of(&event, "data-end").is_some() => {
-                let end = match surface::attribute_of(&event, "data-side").as_deref() {
-                    Some("from") => LineEnd::From,
-                    _ => LineEnd::To,
-                };
-                PressTarget::End(
-                    surface::attribute_of(&event, "data-end").unwrap_or_default(),
-                    end,
-                )
+                PressTarget::End(surface::attribute_of(&event, "data-end").unwrap_or_default())
             }
             (0, _) => match (
                 surface::attribute_of(&event, "data-handle"),

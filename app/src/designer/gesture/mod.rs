@@ -49,8 +49,8 @@ pub enum PressTarget {
     Node(String),
     /// The connection handle of a node, by the node's name.
     Handle(String),
-    /// An end of a line, by the id of its edge.
-    End(String, LineEnd),
+    /// The end of a line, by the id of its edge. At its start is the connection handle of a node.
+    End(String),
 }
 
 #[derive(Clone, Debug)]
@@ -73,7 +73,6 @@ enum State {
     },
     Reconnecting {
         edge: Edge,
-        end: LineEnd,
     },
     Marking {
         at: ScreenPoint,
@@ -211,7 +210,7 @@ impl Pointer {
                 }
             }
             State::Pressed {
-                grip: PressTarget::End(id, _),
+                grip: PressTarget::End(id),
                 ..
             } => {
                 let line = workspace
@@ -245,7 +244,7 @@ impl Pointer {
                 }
                 None => {}
             },
-            State::Reconnecting { edge, end } => match self.reconnection(&edge, end, at) {
+            State::Reconnecting { edge } => match self.reconnection(&edge, at) {
                 Some(Ok(proposal)) => {
                     workspace.apply(&proposal);
                 }
@@ -310,7 +309,7 @@ impl Pointer {
                 self.prepare_routes();
                 State::Connecting { from }
             }
-            PressTarget::End(id, end) => {
+            PressTarget::End(id) => {
                 let edge = workspace.drawing.with_untracked(|drawing| {
                     drawing.edges().iter().find(|edge| edge.id == id).cloned()
                 });
@@ -319,14 +318,14 @@ impl Pointer {
                     return;
                 };
                 let ends = workspace.with_input(|input| {
-                    commands::other_ends(input, &edge, end)
+                    commands::other_ends(input, &edge, LineEnd::To)
                         .into_iter()
-                        .chain([end.opposite().of(&edge).to_owned()])
+                        .chain([edge.from.clone()])
                         .collect::<HashSet<String>>()
                 });
                 workspace.eligible.set(ends.map(Arc::new));
                 self.prepare_routes();
-                State::Reconnecting { edge, end }
+                State::Reconnecting { edge }
             }
             PressTarget::Node(name) => {
                 let movable = workspace.drawing.with_untracked(|drawing| {
@@ -396,10 +395,10 @@ impl Pointer {
                 let over = self.over(at).filter(|name| *name != from);
                 show(workspace, answer.as_ref(), over);
             }
-            State::Reconnecting { edge, end } => {
+            State::Reconnecting { edge } => {
                 let to = workspace.view.get_untracked().to_canvas(at);
-                self.draw_line(end.opposite().of(&edge), to);
-                let answer = self.reconnection(&edge, end, at);
+                self.draw_line(&edge.from, to);
+                let answer = self.reconnection(&edge, at);
                 show(workspace, answer.as_ref(), self.over(at));
             }
             State::Marking { at: start } => self.marquee.set(Some(self.area(start, at))),

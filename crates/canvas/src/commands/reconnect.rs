@@ -26,15 +26,6 @@ impl LineEnd {
             LineEnd::To => &edge.to,
         }
     }
-
-    /// The end at the other side.
-    #[must_use]
-    pub fn opposite(self) -> Self {
-        match self {
-            LineEnd::From => LineEnd::To,
-            LineEnd::To => LineEnd::From,
-        }
-    }
 }
 
 /// The proposal for moving one end of an edge to another node.
