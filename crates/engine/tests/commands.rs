@@ -261,7 +261,7 @@ esac";
     let flood = error_of(&run, "s1:command");
     assert_eq!(
         flood,
-        "it ended with exit code 125: it was ended: it wrote more than 4 MiB"
+        "it ended with exit code 125: it was ended: it wrote more than 16 MiB"
     );
     let forks = error_of(&run, "s2:command");
     assert!(forks.contains("it was not done after 40 s"), "{forks}");

@@ -436,7 +436,7 @@ async fn scripts_that_flood_their_server_are_ended() {
         assert_eq!(run.state, RunState::Failed, "{run:#?}");
         let failed = run.steps.iter().find(|one| one.id == step);
         let error = failed.and_then(|step| step.error.as_deref()).unwrap();
-        assert!(error.contains("it wrote more than 4 MiB"), "{error}");
+        assert!(error.contains("it wrote more than 16 MiB"), "{error}");
     };
 
     let deployment = "  flood: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: 'exec yes flood'}}

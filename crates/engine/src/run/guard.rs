@@ -2,7 +2,7 @@
 
 const GUARD: &str = include_str!("guard.sh");
 /// Maximum number of bytes that a script may write to its output and its errors together. Ansible holds them in memory, several times.
-const OUTPUT_BYTES_MAX: u64 = 4 << 20;
+const OUTPUT_BYTES_MAX: u64 = 16 << 20;
 /// Maximum number of processes of a script.
 const PROCESSES_MAX: u32 = 4096;
 
@@ -26,7 +26,7 @@ mod tests {
         };
         assert_eq!([shell, option], ["/bin/sh", "-c"]);
         assert!(text.contains("exec \"$@\""));
-        assert_eq!([bytes, processes], ["4194304", "4096"]);
+        assert_eq!([bytes, processes], ["16777216", "4096"]);
     }
 
     #[test]
