@@ -142,10 +142,11 @@ fn EditButtons(view: RunView, step: Option<String>, error: String) -> impl IntoV
         let is_over = view.is_over();
         view.content.with(|content| {
             let content = content?;
-            let deployment = view.deployment.with(|it| it.map(|it| it.id.clone()));
+            // Without it, the links would lead to a new deployment.
+            let deployment = view.deployment.with(|it| it.map(|it| it.id.clone()))?;
             let link = DesignLink {
                 design: content.design.as_deref()?,
-                deployment: deployment.as_deref(),
+                deployment: Some(&deployment),
                 ..DesignLink::default()
             };
             let document = Document::parse(content.template.clone());
