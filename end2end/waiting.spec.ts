@@ -68,7 +68,7 @@ test('a running step tells what the cloud says, and a waiting one what it waits 
   });
 });
 
-test('a retrying step tells the reason and its next attempt', async ({ page, request }) => {
+test('a retrying step tells the reason and its next attempt @full', async ({ page, request }) => {
   await login(page);
   await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/networks*', status: 503 } });
   const template = 'heat_template_version: 2021-04-16\nresources:\n  net: {type: OS::Neutron::Net}\n';
