@@ -266,7 +266,12 @@ esac";
     let forks = error_of(&run, "s2:command");
     assert!(forks.contains("it was not done after 40 s"), "{forks}");
     assert_eq!(state_of(&run, "s3:command"), StepState::Succeeded);
-    assert_eq!(sleepers(place, "s2").await, "0");
+    // They ignore SIGTERM, and are ended some seconds after the step.
+    let mut looks = 0;
+    while sleepers(place, "s2").await != "0" {
+        looks += 1;
+        assert!(looks < 5, "the processes stay");
+    }
     let (_, events) = place
         .run(on(&["s1"], "du -sm /var/lib/stackloom | cut -f1"))
         .await;
