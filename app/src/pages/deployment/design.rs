@@ -8,7 +8,7 @@ use crate::{
     load::Load,
 };
 
-/// What is known about a design.
+/// The state of a design that a page links to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnownDesign {
     /// Numbers of its stored versions, newest first.
@@ -97,7 +97,7 @@ pub fn DesignVersionLink(
     id: String,
     /// The deployed version. `None` if the deployed text was none.
     version: Option<u32>,
-    /// What is known about the design.
+    /// The state of the design.
     known: Load<Option<KnownDesign>>,
 ) -> impl IntoView {
     let text = version.map_or_else(

@@ -1,4 +1,4 @@
-//! Who may change a deployment, and its last audit events.
+//! The last audit events of a deployment, and the users who may change it.
 
 use api::{CurrentUser, Deployment};
 use leptos::prelude::*;
@@ -67,7 +67,7 @@ pub fn EventSection(
     }
 }
 
-/// Who may change the deployments of the project, and if the user may.
+/// A sentence on the users who may change the deployments of the project, and on whether this user may.
 fn who_may_change(me: &CurrentUser) -> String {
     let roles = match me.member_roles.as_slice() {
         [] => String::from("a role for changes"),

@@ -1,5 +1,5 @@
-//! What the cloud tells of a deployment's resources now: its polling, and the state of floating IPs, load balancers and
-//! volumes.
+//! The present state of a deployment's resources in the cloud: its polling, and the state of floating IPs, load balancers
+//! and volumes.
 
 use std::future::Future;
 

@@ -187,7 +187,7 @@ fn Head(
     it: Deployment,
     deployment: Load<Deployment>,
     runs: Load<Vec<Run>>,
-    /// What is known about its design.
+    /// The state of its design.
     design: Load<Option<KnownDesign>>,
 ) -> impl IntoView {
     let version = it.design_version;
@@ -244,7 +244,7 @@ fn Actions(
     it: Deployment,
     deployment: Load<Deployment>,
     runs: Load<Vec<Run>>,
-    /// What is known about its design.
+    /// The state of its design.
     design: Load<Option<KnownDesign>>,
 ) -> impl IntoView {
     let session = use_session();

@@ -10,7 +10,7 @@ use types::catalog::{
 use super::Engine;
 use crate::{
     Actor, Error, Result, Tenant,
-    catalog::{Catalog, Published, Publisher, Rank, pack},
+    catalog::{Catalog, Files, Published, Publisher, Rank, pack},
 };
 
 impl Engine {
@@ -80,13 +80,7 @@ impl Engine {
     /// # Errors
     /// If the recipe has problems, or the item's name or version is taken. Then nothing has changed.
     pub async fn publish_recipe(&self, actor: &Actor, recipe: &Recipe) -> Result<Published> {
-        let problems = recipe.check();
-        if !problems.is_empty() {
-            return Err(Error::ItemRefused(problems));
-        }
-        let files = recipe.files().into_iter();
-        let files = files.map(|(path, text)| (path, text.into_bytes()));
-        let archive = pack(&files.collect())
+        let archive = pack(&files_of(recipe)?)
             .map_err(|error| Error::Unavailable(format!("the item cannot be packed: {error}")))?;
         self.publish(actor, archive, None).await
     }
@@ -96,13 +90,30 @@ impl Engine {
     /// # Errors
     /// If the item does not exist, or its files cannot be read.
     pub async fn recipe(&self, tenant: &Tenant, name: &str) -> Result<Option<Recipe>> {
-        let catalog = self.catalog(tenant).await?;
-        let item = catalog.get(name).cloned().ok_or_else(|| Error::NotFound {
-            what: "item",
-            id: name.to_owned(),
-        })?;
-        let files = item.read_files().await?;
+        let files = self.item_files(tenant, name).await?;
         let recipe = files.get(RECIPE_FILE);
         Ok(recipe.and_then(|json| serde_json::from_slice(json).ok()))
     }
+
+    /// The files of an item's newest version.
+    pub(super) async fn item_files(&self, tenant: &Tenant, name: &str) -> Result<Files> {
+        let catalog = self.catalog(tenant).await?;
+        let item = catalog.get(name).ok_or_else(|| Error::NotFound {
+            what: "item",
+            id: name.to_owned(),
+        })?;
+        item.read_files().await
+    }
+}
+
+/// The files of the role that a recipe becomes.
+pub(super) fn files_of(recipe: &Recipe) -> Result<Files> {
+    let problems = recipe.check();
+    if !problems.is_empty() {
+        return Err(Error::ItemRefused(problems));
+    }
+    let files = recipe.files().into_iter();
+    Ok(files
+        .map(|(path, text)| (path, text.into_bytes()))
+        .collect())
 }

@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use types::catalog::recipe::Recipe;
 
-use super::Engine;
+use super::{Engine, catalog::files_of};
 use crate::{
     Error, Result, Tenant,
-    catalog::{self, Files},
+    catalog::{Files, lint},
     sandbox::LineSink,
 };
 
@@ -23,12 +23,7 @@ impl Engine {
     /// # Errors
     /// If the item does not exist, or the linter cannot run.
     pub async fn lint(&self, tenant: &Tenant, name: &str) -> Result<Vec<LintFinding>> {
-        let catalog = self.catalog(tenant).await?;
-        let item = catalog.get(name).cloned().ok_or_else(|| Error::NotFound {
-            what: "item",
-            id: name.to_owned(),
-        })?;
-        let files = item.read_files().await?;
+        let files = self.item_files(tenant, name).await?;
         self.lint_files(tenant, name, &files).await
     }
 
@@ -37,14 +32,7 @@ impl Engine {
     /// # Errors
     /// If the recipe has problems, or the linter cannot run.
     pub async fn lint_recipe(&self, tenant: &Tenant, recipe: &Recipe) -> Result<Vec<LintFinding>> {
-        let problems = recipe.check();
-        if !problems.is_empty() {
-            return Err(Error::ItemRefused(problems));
-        }
-        let files = recipe.files().into_iter();
-        let files = files
-            .map(|(path, text)| (path, text.into_bytes()))
-            .collect();
+        let files = files_of(recipe)?;
         self.lint_files(tenant, &recipe.name, &files).await
     }
 
@@ -55,7 +43,7 @@ impl Engine {
         files: &Files,
     ) -> Result<Vec<LintFinding>> {
         self.core.check_running()?;
-        let job = catalog::lint::job(name, files);
+        let job = lint::job(name, files);
         let mut output = Output::default();
         let stop = CancellationToken::new();
         let sandboxes = &self.core.sandboxes;
@@ -69,7 +57,7 @@ impl Engine {
         let late = |_| unavailable(format!("had no end within {} s", TIME_MAX.as_secs()));
         let ended = ended.map_err(late)?;
         ended.map_err(|error| unavailable(format!("did not run: {error}")))?;
-        catalog::lint::findings(name, &output.0).ok_or_else(|| {
+        lint::findings(name, &output.0).ok_or_else(|| {
             let last = output.0.last().map_or("it wrote nothing", String::as_str);
             unavailable(format!("failed: {last}"))
         })

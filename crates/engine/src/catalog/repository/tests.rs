@@ -65,10 +65,10 @@ impl GitServer {
         let path = self.folder.path().join("items.git").join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
+        self.git(&["add", "--all"], "items.git");
     }
 
     fn commit(&self) {
-        self.git(&["add", "--all"], "items.git");
         let args = [
             "-c",
             "user.name=x",
@@ -283,16 +283,7 @@ async fn a_submodule_is_refused_and_not_fetched() {
         &["update-index", "--add", "--cacheinfo", &entry],
         "items.git",
     );
-    let args = [
-        "-c",
-        "user.name=x",
-        "-c",
-        "user.email=x@example.org",
-        "commit",
-        "--quiet",
-        "--message=x",
-    ];
-    server.git(&args, "items.git");
+    server.commit();
     let refused = server.read(None).await.unwrap_err();
     assert!(
         refused.contains("`files/other` is a submodule"),
