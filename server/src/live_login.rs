@@ -56,7 +56,8 @@ impl FromRequestParts<Services> for LiveLogin {
 impl LiveLogin {
     /// Returns when the login has ended.
     pub async fn ended(mut self) {
-        while self.is_valid().await {
+        // Boxed, because the login is mostly waited for, and a wait needs no room for requests.
+        while Box::pin(self.is_valid()).await {
             let left = self.expires.duration_since(Timestamp::now());
             let left = Duration::try_from(left).unwrap_or_default();
             // Without an announcement it is checked after the timeout.

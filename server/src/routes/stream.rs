@@ -12,12 +12,14 @@
 //! - 1013 when the client is too slow for live events, with the reason `resume after N`: it should reconnect with
 //!   `?after=N`, and then gets what it missed from storage.
 //!
-//! All viewers of a run share the JSON text of its live events. A slow client delays no others.
+//! All viewers of a run share the JSON texts of its live events. A slow client delays no others. A viewer holds little
+//! memory: frames have a limited size, because a socket keeps a buffer for its largest one, and compression, with its
+//! tables for each socket, is not offered.
 //!
 //! An event after a pause is sent at once. Events in quick succession are sent together, every [`PACE`], because for a
 //! browser the wake-up for a frame costs more than its content.
 
-use std::{pin::pin, time::Duration};
+use std::{collections::VecDeque, pin::pin, time::Duration};
 
 use axum::{
     body::Bytes,
@@ -32,11 +34,11 @@ use axum::{
 };
 use engine::{
     Tenant,
-    journal::{EventBatch, Interruption},
+    journal::{EventBatch, EventText, Interruption, TEXT_BYTES},
 };
 use futures::{
     FutureExt, SinkExt, Stream, StreamExt,
-    stream::{self, BoxStream, SplitStream},
+    stream::{self, BoxStream, Fuse, SplitStream},
 };
 use tokio::{
     sync::OwnedSemaphorePermit,
@@ -72,11 +74,11 @@ const HEARTBEAT: Heartbeat = Heartbeat {
 /// Minimum time between two frames.
 const PACE: Duration = Duration::from_millis(10);
 
-/// Approximate number of events in one frame.
-const FRAME: usize = 2000;
+/// Maximum size of a frame of several texts. A socket keeps a buffer for its largest frame.
+const FRAME_BYTES: usize = TEXT_BYTES;
 
 /// Size of the buffer for messages of a client. They are small: pongs and the close frame.
-const READ_BUFFER_BYTES: usize = 4096;
+const READ_BUFFER_BYTES: usize = 512;
 
 /// Maximum time that a frame waits for a client that does not read.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
@@ -214,67 +216,101 @@ async fn answered(mut from: SplitStream<WebSocket>) {
     let _ = tokio::time::timeout(GOODBYE_PATIENCE, goodbye).await;
 }
 
-/// Batches that are sent together. There is at least one.
-struct Frame(Vec<EventBatch>);
+/// Texts that are sent together. There is at least one.
+#[derive(Default)]
+struct Frame(Vec<EventText>);
 
 impl Frame {
-    fn len(&self) -> usize {
-        self.0.iter().map(|batch| batch.len()).sum()
+    fn bytes(&self) -> usize {
+        self.0.iter().map(|text| text.json.len()).sum()
+    }
+
+    fn has_room_for(&self, text: &EventText) -> bool {
+        self.0.is_empty() || self.bytes() + text.json.len() <= FRAME_BYTES
     }
 
     /// The number of the last event.
     fn last(&self) -> u64 {
-        let last = self.0.last().and_then(|batch| batch.last());
-        last.map_or(0, |event| event.seq)
+        self.0.last().map_or(0, |text| text.last)
     }
 
-    /// All events as one JSON array. The bytes of a single batch are shared with the other viewers.
+    /// All events as one JSON array. The bytes of a single text are shared with the other viewers.
     fn text(&self) -> Utf8Bytes {
         let text = match &self.0[..] {
-            [batch] => batch.json(),
-            batches => joined(batches),
+            [text] => text.json.clone(),
+            texts => joined(texts),
         };
         Utf8Bytes::try_from(text).expect("JSON is UTF-8")
     }
 }
 
-/// The arrays of several batches as one.
-fn joined(batches: &[EventBatch]) -> Bytes {
-    let mut text = Vec::new();
-    for batch in batches {
-        text.push(if text.is_empty() { b'[' } else { b',' });
-        let array = batch.json();
-        text.extend_from_slice(&array[1..array.len() - 1]);
+/// The arrays of several texts as one.
+fn joined(texts: &[EventText]) -> Bytes {
+    let mut all = Vec::with_capacity(texts.iter().map(|text| text.json.len()).sum());
+    for EventText { json, .. } in texts {
+        all.push(if all.is_empty() { b'[' } else { b',' });
+        all.extend_from_slice(&json[1..json.len() - 1]);
     }
-    text.push(b']');
-    text.into()
+    all.push(b']');
+    all.into()
 }
 
 /// The frames: all available events, and if the last frame was less than [`PACE`] ago, also the events until then. An
 /// interruption comes after the events before it.
 fn frames(events: Events) -> impl Stream<Item = Result<Frame, Interruption>> + Send {
-    stream::unfold(
-        (events.fuse(), None, Instant::now()),
-        |(mut events, mut interruption, due)| async move {
-            if let Some(interruption) = interruption {
-                return Some((Err(interruption), (events, None, due)));
+    let frames = Frames {
+        events: events.fuse(),
+        texts: VecDeque::new(),
+        interruption: None,
+        due: Instant::now(),
+    };
+    stream::unfold(frames, |mut frames| async move {
+        let frame = frames.next().await?;
+        Some((frame, frames))
+    })
+}
+
+struct Frames {
+    events: Fuse<Events>,
+    /// Texts that are not in a frame yet.
+    texts: VecDeque<EventText>,
+    /// The interruption after these texts.
+    interruption: Option<Interruption>,
+    /// Time from which a frame waits for no more events.
+    due: Instant,
+}
+
+impl Frames {
+    async fn next(&mut self) -> Option<Result<Frame, Interruption>> {
+        while self.texts.is_empty() {
+            if let Some(interruption) = self.interruption.take() {
+                return Some(Err(interruption));
             }
-            let mut frame = match events.next().await? {
-                Ok(batch) => Frame(vec![batch]),
-                Err(interruption) => return Some((Err(interruption), (events, None, due))),
-            };
-            while frame.len() < FRAME
-                && interruption.is_none()
-                && let Some(more) = before(due, events.next()).await
-            {
-                match more {
-                    Ok(batch) => frame.0.push(batch),
-                    Err(reason) => interruption = Some(reason),
-                }
+            let next = self.events.next().await?;
+            self.take(next);
+        }
+        let mut frame = Frame::default();
+        loop {
+            match self.texts.front() {
+                Some(text) if frame.has_room_for(text) => frame.0.extend(self.texts.pop_front()),
+                Some(_) => break,
+                None if frame.bytes() >= FRAME_BYTES || self.interruption.is_some() => break,
+                None => match before(self.due, self.events.next()).await {
+                    Some(next) => self.take(next),
+                    None => break,
+                },
             }
-            Some((Ok(frame), (events, interruption, Instant::now() + PACE)))
-        },
-    )
+        }
+        self.due = Instant::now() + PACE;
+        Some(Ok(frame))
+    }
+
+    fn take(&mut self, next: Result<EventBatch, Interruption>) {
+        match next {
+            Ok(batch) => self.texts.extend(batch.texts().iter().cloned()),
+            Err(interruption) => self.interruption = Some(interruption),
+        }
+    }
 }
 
 /// The next item before `due`. Later, only an item that is available at once.
@@ -341,10 +377,7 @@ mod tests {
         let sent = |frame: Option<Result<Frame, Interruption>>| {
             let frame = frame.unwrap().unwrap();
             let numbers = numbers(&frame.text());
-            assert_eq!(
-                (frame.len(), frame.last()),
-                (numbers.len(), *numbers.last().unwrap())
-            );
+            assert_eq!(numbers.last(), Some(&frame.last()));
             numbers
         };
 
@@ -368,9 +401,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_frame_of_one_batch_shares_the_bytes_of_the_batch() {
+    async fn a_flood_comes_in_frames_of_limited_size() {
+        let all: Vec<u64> = (1..=4000).collect();
+        let mut batches: Vec<_> = all.chunks(1500).map(lines).collect();
+        batches.push(Err(Interruption::TooSlow));
+        let frames: Vec<_> = frames(stream::iter(batches).boxed()).collect().await;
+        let (interruption, frames) = frames.split_last().unwrap();
+        assert!(matches!(interruption, Err(Interruption::TooSlow)));
+        let mut seen = Vec::new();
+        for frame in frames {
+            let text = frame.as_ref().unwrap().text();
+            assert!(text.len() < FRAME_BYTES + 500, "{}", text.len());
+            seen.extend(numbers(&text));
+        }
+        assert_eq!(seen, all);
+    }
+
+    #[tokio::test]
+    async fn a_frame_of_one_text_shares_its_bytes() {
         let batch = lines(&[1, 2]).unwrap();
-        let texts = [(); 2].map(|()| Frame(vec![batch.clone()]).text());
+        let texts = [(); 2].map(|()| Frame(batch.texts().to_vec()).text());
         assert_eq!(texts[0].as_ptr(), texts[1].as_ptr());
         assert_eq!(numbers(&texts[0]), [1, 2]);
     }

@@ -23,7 +23,7 @@ use std::{sync::Arc, time::Duration};
 use store::{Entry, LogQuota, Store};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-pub use batch::EventBatch;
+pub use batch::{EventBatch, EventText, TEXT_BYTES};
 pub use stream::Interruption;
 
 use crate::{Error, Result, Tenant};

@@ -17,8 +17,8 @@ use store::RunProgress;
 use super::{EventBatch, Journal, hub::News};
 use crate::Tenant;
 
-/// Number of events that are read from storage at once.
-const PAGE: u32 = 1000;
+/// Number of events that are read from storage at once. Each viewer that reads holds so many.
+pub(super) const PAGE: u32 = 250;
 /// Interval at which a run with a requested roll-back is checked: the start of its roll-back is not an event.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -89,28 +89,47 @@ impl Journal {
     }
 }
 
+/// What storage has for a viewer.
+enum Stored {
+    /// Events that follow those that it got.
+    Events(EventBatch),
+    /// No events yet.
+    Nothing,
+    /// No events, and there will be none.
+    Over,
+}
+
 impl Viewer {
+    async fn stored(&mut self) -> store::Result<Stored> {
+        // The order is important: if the run ends after this query, its last event is still read. In the reverse order
+        // that event would be missed.
+        let store = &self.journal.store;
+        let standing = store.run_standing(&self.tenant, &self.run).await?;
+        let over = self.closed || standing == RunProgress::Ended;
+        self.lingers = standing == RunProgress::AwaitsRollBack;
+        let events = store
+            .event_list(&self.tenant, &self.run, self.seen, PAGE)
+            .await?;
+        Ok(match events.last() {
+            Some(last) => {
+                self.seen = last.seq;
+                self.is_live = false;
+                Stored::Events(events.into())
+            }
+            None if over => Stored::Over,
+            None => Stored::Nothing,
+        })
+    }
+
     pub(super) async fn next(&mut self) -> Result<Option<EventBatch>, Interruption> {
         loop {
             if self.behind {
-                // The order is important: if the run ends after this query, its last event is still read. In the
-                // reverse order that event would be missed.
-                let store = &self.journal.store;
-                let standing = store.run_standing(&self.tenant, &self.run).await?;
-                let over = self.closed || standing == RunProgress::Ended;
-                self.lingers = standing == RunProgress::AwaitsRollBack;
-                let events = store
-                    .event_list(&self.tenant, &self.run, self.seen, PAGE)
-                    .await?;
-                if let Some(last) = events.last() {
-                    self.seen = last.seq;
-                    self.is_live = false;
-                    return Ok(Some(events.into()));
+                // Boxed, because a viewer mostly waits, and then needs no room for queries.
+                match Box::pin(self.stored()).await? {
+                    Stored::Events(events) => return Ok(Some(events)),
+                    Stored::Over => return Ok(None),
+                    Stored::Nothing => self.behind = false,
                 }
-                if over {
-                    return Ok(None);
-                }
-                self.behind = false;
             }
             let news = if self.lingers {
                 match tokio::time::timeout(LOOK_AGAIN, self.live.recv()).await {
