@@ -25,7 +25,7 @@ test('the list, the graph and the timeline of a run of 2,000 steps stay small @f
   const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'large-run', template: template() });
   await ended(page, run);
   const { steps } = await api<{ steps: { id: string }[] }>(page, 'GET', `/runs/${run}`);
-  const [first, second, last] = [steps[0]!.id, steps[1]!.id, steps.at(-1)!.id];
+  const [first, second, third, fiftieth, last] = [steps[0]!.id, steps[1]!.id, steps[2]!.id, steps[49]!.id, steps.at(-1)!.id];
   expect(steps.length).toBeGreaterThanOrEqual(COUNT);
 
   await page.goto(`/runs/${run}`);
@@ -49,9 +49,16 @@ test('the list, the graph and the timeline of a run of 2,000 steps stay small @f
     await page.keyboard.press('Enter');
     await expect(step(second)).toHaveAttribute('aria-pressed', 'true');
     await page.locator('.steps-scroll').hover();
-    await page.mouse.wheel(0, 5000);
-    await expect(step(first)).toHaveCount(0);
-    await expect(step(second), 'the focus stays').toBeFocused();
+    for (const distance of [300, 700, 5000, -800]) {
+      await page.mouse.wheel(0, distance);
+      await expect(step(second), 'the focus stays').toBeFocused();
+    }
+    await expect(step(fiftieth)).toHaveCount(0);
+    await expect(step(second)).not.toBeInViewport();
+    await expect(step(second)).toBeFocused();
+    await page.keyboard.press('ArrowDown');
+    await expect(step(third), 'the keyboard goes on from there').toBeFocused();
+    await expect(step(third)).toBeInViewport();
   });
 
   await test.step('the graph has the steps in view, and the selected one', async () => {
@@ -65,9 +72,12 @@ test('the list, the graph and the timeline of a run of 2,000 steps stay small @f
     const above = await shown();
     expect(above.size).toBeLessThan(500);
     await shoot(page, 'large-run-graph');
+    const focused = node([...above].filter((id) => id !== second)[5]!);
+    await focused.focus();
     await scrollToEnd(page, '.graph');
     await expect.poll(async () => [...(await shown())].filter((id) => !above.has(id)).length).toBeGreaterThan(10);
     expect((await shown()).size).toBeLessThan(500);
+    await expect(focused, 'the focus stays').toBeFocused();
   });
 
   await test.step('the timeline has the rows in view', async () => {

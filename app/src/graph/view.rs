@@ -222,6 +222,13 @@ pub fn WorkflowGraph(
         let (step, (x, y)) = placed.with_value(|placed| placed.get(at).cloned())?;
         Some(view! { <StepNode step x y at state critical selected /> })
     };
+    // Each has its place in the document: an element that moves there would lose the focus.
+    let nodes = (0..count)
+        .map(|at| {
+            let is_shown = Memo::new(move |_| shown.with(|shown| shown.binary_search(&at).is_ok()));
+            move || if is_shown.get() { node(at) } else { None }
+        })
+        .collect_view();
     let on_focus = move |event: ev::FocusEvent| {
         focused.set(attribute_of(&event, "data-at").and_then(|at| at.parse().ok()));
     };
@@ -243,7 +250,7 @@ pub fn WorkflowGraph(
                         <path d=near data-near="true" />
                     </g>
                 </svg>
-                <For each=move || shown.get() key=|at| *at let:at>{node(at)}</For>
+                {nodes}
             </div>
         </div>
     }

@@ -1,7 +1,8 @@
 //! Lists of rows of which only those in view have elements: a run can have thousands of steps.
 //!
-//! Each row has a known height, so its position follows from its index. Rows near the view have elements, too, and so has
-//! the row with the focus: the keyboard moves on from it, wherever the list is scrolled to.
+//! Each row has a known height, so its position follows from its index. Elements come and go by blocks of rows, and a block
+//! never moves in the document: a moved element would lose the focus. Blocks near the view have elements, too, and so has
+//! the one with the focus: the keyboard moves on from it, wherever the list is scrolled to.
 
 use std::ops::Range;
 
@@ -14,8 +15,10 @@ use crate::{
     designer::surface::{attribute_of, on_resize_of},
 };
 
-/// Number of rows above and below the view that have elements.
-const SPARE: usize = 20;
+/// Minimum number of rows above and below the view that have elements.
+const SPARE: usize = 10;
+/// Number of rows of a block.
+const BLOCK: usize = 10;
 
 /// Heights of the rows of a list. Pure.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,11 +59,22 @@ impl Rows {
         low
     }
 
-    /// Indices of the rows in view, and near it.
+    /// Number of blocks.
+    fn blocks(&self) -> usize {
+        self.count.div_ceil(BLOCK)
+    }
+
+    /// Indices of the rows of a block.
+    fn of_block(&self, block: usize) -> Range<usize> {
+        let first = block * BLOCK;
+        first..(first + BLOCK).min(self.count)
+    }
+
+    /// Numbers of the blocks in view, and near it.
     fn near(&self, place: Place) -> Range<usize> {
         let first = self.at(place.top).saturating_sub(SPARE);
         let last = self.at(place.top + place.height) + SPARE;
-        first..(last + 1).min(self.count)
+        first / BLOCK..(last / BLOCK + 1).min(self.blocks())
     }
 }
 
@@ -78,9 +92,10 @@ pub struct RowsView {
     pub root: NodeRef<html::Div>,
     /// Heights of the rows.
     pub rows: Memo<Rows>,
-    /// Indices of the rows that have elements, ascending.
-    pub shown: Memo<Vec<usize>>,
+    /// Numbers of the blocks in view, and near it.
+    near: Memo<Range<usize>>,
     place: RwSignal<Place>,
+    /// Index of the row with the focus.
     focused: RwSignal<Option<usize>>,
 }
 
@@ -97,22 +112,20 @@ impl RowsView {
                 });
             }
         });
-        let shown = Memo::new(move |_| {
-            rows.with(|rows| {
-                let near = rows.near(place.get());
-                let focused = focused.get().filter(|row| *row < rows.count);
-                let before = focused.filter(|row| *row < near.start);
-                let after = focused.filter(|row| *row >= near.end);
-                before.into_iter().chain(near).chain(after).collect()
-            })
-        });
+        let near = Memo::new(move |_| rows.with(|rows| rows.near(place.get())));
         RowsView {
             root,
             rows,
-            shown,
+            near,
             place,
             focused,
         }
+    }
+
+    /// True if the rows of a block have elements. Tracks.
+    fn has(self, block: usize) -> bool {
+        let is_focused = |row: usize| row / BLOCK == block;
+        self.near.with(|near| near.contains(&block)) || self.focused.get().is_some_and(is_focused)
     }
 
     /// Handles `scroll`.
@@ -184,6 +197,44 @@ impl RowsView {
     }
 }
 
+/// Elements of a list's rows.
+#[component]
+pub fn RowElements(
+    /// The list.
+    list: RowsView,
+    /// The id of the row with an index. Tracks.
+    id_of: Callback<usize, Option<String>>,
+    /// The element of a row with its index and id.
+    row: Callback<(usize, String), AnyView>,
+) -> impl IntoView {
+    let blocks = Memo::new(move |_| list.rows.with(Rows::blocks));
+    view! {
+        <For each=move || 0..blocks.get() key=|block| *block let:block>
+            <Block list id_of row block />
+        </For>
+    }
+}
+
+#[component]
+fn Block(
+    list: RowsView,
+    id_of: Callback<usize, Option<String>>,
+    row: Callback<(usize, String), AnyView>,
+    /// Number of the block.
+    block: usize,
+) -> impl IntoView {
+    let is_here = Memo::new(move |_| list.has(block));
+    let rows = Memo::new(move |_| {
+        if !is_here.get() {
+            return Vec::new();
+        }
+        let rows = list.rows.with(|rows| rows.of_block(block));
+        rows.filter_map(|at| Some((at, id_of.run(at)?)))
+            .collect::<Vec<_>>()
+    });
+    view! { <For each=move || rows.get() key=Clone::clone let:one>{row.run(one)}</For> }
+}
+
 fn row_of(event: &web_sys::Event) -> Option<usize> {
     attribute_of(event, "data-row")?.parse().ok()
 }
@@ -216,17 +267,17 @@ mod tests {
 
     #[test]
     fn of_two_thousand_rows_those_near_the_view_are_shown() {
-        let rows = rows(2_000, &[700]);
-        let near = rows.near(Place {
-            top: 28_000.0,
-            height: 280.0,
-        });
-        assert!(near.contains(&1_000) && near.len() < 60, "{near:?}");
-        let end = rows.near(Place {
-            top: rows.total() - 280.0,
-            height: 280.0,
-        });
-        assert_eq!(end.end, 2_000);
+        let rows = rows(1_995, &[700]);
+        let shown = |top: f64| {
+            let near = rows.near(Place { top, height: 280.0 });
+            near.flat_map(|block| rows.of_block(block))
+                .collect::<Vec<_>>()
+        };
+        let middle = shown(28_000.0);
+        assert!(middle.contains(&990) && middle.contains(&1_019));
+        assert!(middle.len() <= 50, "{middle:?}");
+        assert_eq!(shown(rows.total() - 280.0).last(), Some(&1_994));
+        assert_eq!(shown(0.0).first(), Some(&0));
         assert_eq!(Rows::default().near(Place::default()), 0..0);
     }
 }

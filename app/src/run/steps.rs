@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::{
     model::Model,
-    rows::{Rows, RowsView},
+    rows::{RowElements, Rows, RowsView},
     waiting::{is_at_work, note},
 };
 use crate::{
@@ -47,13 +47,11 @@ pub fn StepList(
         })
     });
     let list = RowsView::new(rows);
-    let shown = Memo::new(move |_| {
-        let id_of = |at: usize| {
-            let id = |model: &Option<Model>| Some(model.as_ref()?.run.steps.get(at)?.id.clone());
-            Some((at, model.with(id)?))
-        };
-        list.shown
-            .with(|shown| shown.iter().filter_map(|at| id_of(*at)).collect::<Vec<_>>())
+    let id_of = Callback::new(move |at: usize| {
+        model.with(|model| Some(model.as_ref()?.run.steps.get(at)?.id.clone()))
+    });
+    let row = Callback::new(move |(at, id): (usize, String)| {
+        view! { <StepRow model selected last_line list at id /> }.into_any()
     });
     keep_in_sight(model, selected, list);
     view! {
@@ -62,9 +60,7 @@ pub fn StepList(
             on:focusin=move |event| list.focus_came(&event) on:focusout=move |_| list.focus_left()
         >
             <ol class="steps" aria-label="Steps" style:height=move || format!("{}px", rows.with(Rows::total))>
-                <For each=move || shown.get() key=Clone::clone let:row>
-                    <StepRow model selected last_line list at=row.0 id=row.1 />
-                </For>
+                <RowElements list id_of row />
             </ol>
         </div>
     }

@@ -12,7 +12,7 @@ use self::scale::Scale;
 use super::{
     critical::critical_path,
     model::Model,
-    rows::{Rows, RowsView},
+    rows::{RowElements, Rows, RowsView},
     waiting::is_at_work,
 };
 use crate::{
@@ -122,15 +122,11 @@ pub fn Timeline(
         ..Rows::default()
     });
     let list = RowsView::new(rows);
-    let shown = Memo::new(move |_| {
-        let step_of = |at: usize| {
-            let step = |chart: &Option<Chart>| Some(chart.as_ref()?.bars.get(at)?.step.clone());
-            Some((at, chart.with(step)?))
-        };
-        list.shown.with(|shown| {
-            let steps = shown.iter().filter_map(|at| step_of(*at));
-            steps.collect::<Vec<_>>()
-        })
+    let id_of = Callback::new(move |at: usize| {
+        chart.with(|chart| Some(chart.as_ref()?.bars.get(at)?.step.clone()))
+    });
+    let row = Callback::new(move |(at, step): (usize, String)| {
+        view! { <TimelineRow chart selected at step /> }.into_any()
     });
     let follow = RwSignal::new(true);
     // The row of the step that started last.
@@ -181,9 +177,7 @@ pub fn Timeline(
                 <div class="timeline-ticks">{move || chart.with(|chart| chart.as_ref().map(|chart| marks(&chart.scale)))}</div>
             </div>
             <div class="timeline-rows" style:height=move || format!("{}px", rows.with(Rows::total))>
-                <For each=move || shown.get() key=Clone::clone let:row>
-                    <TimelineRow chart selected at=row.0 step=row.1 />
-                </For>
+                <RowElements list id_of row />
             </div>
         }
         .into_any(),
