@@ -153,15 +153,26 @@ resources:
     const log = page.getByRole('log');
     const menu = page.getByRole('button', { name: 'Filter and times' });
     await menu.click();
-    await page.getByRole('button', { name: 'Step', exact: true }).click();
-    await expect(log.locator('.log-time').first()).toHaveText(/^\+\d/);
+    const times = page.getByRole('group', { name: 'Times' });
+    for (const [choice, text] of [['Clock', /^\d\d:\d\d:\d\d/], ['Run', /^\+\d/], ['Step', /^\+\d/]] as const) {
+      await times.getByRole('button', { name: choice }).click();
+      await expect(log.locator('.log-time').first()).toHaveText(text);
+    }
     const level = page.getByRole('group', { name: 'Level' });
     await level.getByRole('button', { name: 'Warnings, errors' }).click();
     await expect(log).not.toContainText('TASK');
     await expect(log).toContainText('no route to licence.example');
     await shoot(page, 'run-log-menu');
     await level.getByRole('button', { name: 'All' }).click();
-    await page.getByRole('button', { name: 'Fold all tasks', exact: true }).click();
+    await page.getByRole('button', { name: 'Fold all plays' }).click();
+    await expect(log).not.toContainText('TASK');
+    const play = log.locator('.log-line', { hasText: 'PLAY [greet on web]' });
+    await expect(play).toContainText(/ s, .*\d+ changed, .*\d+ lines/);
+    await shoot(page, 'run-log-plays');
+    await play.getByRole('button', { name: 'Lines of the play' }).click();
+    await expect(log).toContainText('TASK [script : Run the script]');
+    await menu.click();
+    await page.getByRole('button', { name: 'Fold all tasks' }).click();
     await expect(log).not.toContainText('looking for the licence server');
     const task = log.locator('.log-line', { hasText: 'TASK [script : Run the script]' });
     await expect(task).toContainText(/1 changed, \d+ lines/);
@@ -177,9 +188,13 @@ resources:
     await expect(page.getByRole('log').locator(`[data-seq="${number}"]`)).toHaveAttribute('data-marked', 'true');
     await expect(page.getByRole('log').locator(`[data-seq="${number}"]`)).toBeInViewport();
 
+    const whole = page.getByRole('region', { name: 'Log of the run' });
     await page.getByRole('button', { name: 'Full window' }).click();
+    const { height } = page.viewportSize()!;
+    await expect.poll(() => whole.boundingBox()).toMatchObject({ x: 0, y: 0, height });
     await shoot(page, 'run-log-full');
     await page.keyboard.press('Escape');
+    await expect(page.getByRole('button', { name: 'Full window' })).toHaveAttribute('aria-pressed', 'false');
     await page.getByRole('button', { name: 'Download the log' }).click();
     const downloading = page.waitForEvent('download');
     await page.getByRole('link', { name: 'As JSON lines' }).click();

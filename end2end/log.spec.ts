@@ -91,6 +91,16 @@ test('a log shows what programs write as a terminal does, and is followed, filte
     await expect(line(wide)).not.toHaveAttribute('data-marked');
   });
 
+  await test.step('a click and one with Shift make such a link', async () => {
+    await line(wide).locator('.log-time').click();
+    await expect(page).toHaveURL(new RegExp(`#L${wide}$`));
+    await line(coloured).locator('.log-time').click();
+    await line(bar).locator('.log-time').click({ modifiers: ['Shift'] });
+    await expect(page).toHaveURL(new RegExp(`#L${coloured}-L${bar}$`));
+    await expect(line(bar)).toHaveAttribute('data-marked', 'true');
+    await expect(line(wide)).not.toHaveAttribute('data-marked');
+  });
+
   await test.step('colours are colours, and a carriage return replaces', async () => {
     await expect(line(coloured).locator('.log-text')).toHaveText('red and bold');
     await expect(line(coloured).locator('[data-colour="1"]')).toHaveText('red');

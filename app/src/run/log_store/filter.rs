@@ -4,7 +4,7 @@ use std::{collections::HashSet, ops::RangeInclusive};
 
 use api::{LogLevel, LogStream};
 
-use super::{Line, LogStore, TaskId};
+use super::{GroupId, Line, LogStore};
 use crate::browser;
 
 /// Filter and layout of a view.
@@ -14,7 +14,7 @@ pub struct ViewSettings {
     pub step: Option<String>,
     /// Streams, level and servers of the lines.
     pub filter: Filter,
-    /// Tasks of which only the first line is in the view.
+    /// Plays and tasks of which only the first line is in the view.
     pub folds: Folds,
     /// Search text in lower case. Its hits are counted and marked.
     pub needle: String,
@@ -110,25 +110,31 @@ impl Filter {
     }
 }
 
-/// Folded tasks.
+/// Folded plays and tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folds {
+    /// True if plays are folded, apart from those in `others`.
+    pub all_plays: bool,
     /// True if tasks are folded, apart from those in `others`.
-    pub all: bool,
-    /// Tasks for which the opposite of `all` holds.
-    pub others: HashSet<TaskId>,
+    pub all_tasks: bool,
+    /// Plays and tasks for which the opposite holds.
+    pub others: HashSet<GroupId>,
 }
 
 impl Folds {
-    /// True if only the first line of the task is in the view.
-    pub fn hides(&self, task: TaskId) -> bool {
-        self.all != self.others.contains(&task)
+    /// True if only the first line of the group is in the view.
+    pub fn hides(&self, group: GroupId) -> bool {
+        let all = match group {
+            GroupId::Play(_) => self.all_plays,
+            GroupId::Task(_) => self.all_tasks,
+        };
+        all != self.others.contains(&group)
     }
 
-    /// Folds a task, or unfolds it.
-    pub fn toggle(&mut self, task: TaskId) {
-        if !self.others.remove(&task) {
-            self.others.insert(task);
+    /// Folds a group, or unfolds it.
+    pub fn toggle(&mut self, group: GroupId) {
+        if !self.others.remove(&group) {
+            self.others.insert(group);
         }
     }
 }

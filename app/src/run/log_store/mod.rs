@@ -1,13 +1,13 @@
 //! The loaded log lines of a run, and the part of them that is on the screen. Pure.
 //!
 //! A run is read from its end: all lines from a number on are here, and for some steps older ones, too. A [`window`] far
-//! before them may be here as well. Lines are stored once, in order. A view is a list of the line numbers that pass the filter and are not folded away with their task.
-//! Its heights are counted in rows of text, so that every line has a known position, wrapped or not, and a million lines
-//! do not need a million elements.
+//! before them may be here as well. Lines are stored once, in order. A view is a list of the line numbers that pass the
+//! filter and are not folded away with their play or task. Its heights are counted in rows of text, so that every line has a
+//! known position, wrapped or not, and a million lines do not need a million elements.
 
 mod filter;
+mod groups;
 mod search;
-mod tasks;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -20,10 +20,10 @@ use api::{Event, EventBody, LogLevel, LogStream, ansi};
 
 pub use self::{
     filter::{Filter, Folds, STREAMS, ViewSettings, stream_title},
-    tasks::{Task, TaskId},
+    groups::{Group, GroupId},
     text::plain_text,
 };
-use self::{search::OlderHits, tasks::Tasks, unfinished::Unfinished};
+use self::{groups::Groups, search::OlderHits, unfinished::Unfinished};
 
 /// One log line.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,8 +34,10 @@ pub struct Line {
     pub time_ms: f64,
     /// Number of the step of this line; see [`LogStore::step_name`].
     pub step: u32,
+    /// Ansible's play, if the line belongs to one.
+    play: Option<GroupId>,
     /// Ansible's task, if the line belongs to one.
-    pub task: Option<TaskId>,
+    task: Option<GroupId>,
     /// Number of the server; see [`LogStore::hosts`].
     host: Option<u32>,
     /// Output stream.
@@ -66,7 +68,7 @@ pub struct LogStore {
     window: Option<Range<u64>>,
     steps: Names,
     hosts: Names,
-    tasks: Tasks,
+    groups: Groups,
     unfinished: Unfinished,
     settings: ViewSettings,
     /// Indices into `lines` of the lines that pass the filter.
@@ -79,8 +81,8 @@ pub struct LogStore {
     hits: Vec<u64>,
     /// Hits in older lines, which are not loaded.
     older_hits: OlderHits,
-    /// The first line of each task in the view.
-    heads: HashMap<TaskId, u32>,
+    /// The first line of each play and task in the view.
+    heads: HashMap<GroupId, u32>,
     /// Number of lines that the filter hides.
     filtered: usize,
     /// Number of changes of the lines' indices in the view, other than by the settings.
@@ -120,7 +122,7 @@ impl LogStore {
             if let Some(at) = replaced {
                 self.replace(at);
             }
-            self.tasks.count(&mut line);
+            self.groups.count(&mut line);
             (self.last_of_step).insert(line.step, self.lines.len() as u32);
             self.lines.push(line);
             let (shown, end) = (self.shown(), self.from(self.settings.step.as_deref()));
@@ -152,7 +154,7 @@ impl LogStore {
         let places = self.lines.iter().zip(0..);
         self.last_of_step = places.map(|(line, at)| (line.step, at)).collect();
         self.find_replaced();
-        self.tasks.count_all(&mut self.lines);
+        self.groups.count_all(&mut self.lines);
     }
 
     /// Number of the first line of the view.
@@ -186,7 +188,9 @@ impl LogStore {
         };
         let is_unfinished = line.is_unfinished();
         let step = self.steps.number(line.step);
-        let task = (line.task.as_ref()).map(|task| self.tasks.id(step, line.play.as_deref(), task));
+        let names = (line.play.as_deref(), line.task.as_deref());
+        let play = names.0.map(|play| self.groups.play(step, play));
+        let task = names.1.map(|task| self.groups.task(step, names.0, task));
         let mut text = ansi::final_text(&line.text).to_owned();
         if text.contains('\t') {
             text = text.replace('\t', "    ");
@@ -196,6 +200,7 @@ impl LogStore {
             seq: event.seq,
             time_ms: crate::time::parse(&event.time).unwrap_or_default(),
             step,
+            play,
             task,
             host: line.host.map(|host| self.hosts.number(host)),
             stream: line.stream,
@@ -251,12 +256,14 @@ impl LogStore {
             self.filtered += usize::from(is_shown);
             return;
         }
-        if is_shown && let Some(task) = line.task {
-            let is_head = !self.heads.contains_key(&task);
-            if is_head {
-                self.heads.insert(task, at);
-            } else if self.settings.folds.hides(task) {
-                return;
+        if is_shown {
+            for group in [line.play, line.task].into_iter().flatten() {
+                let is_head = !self.heads.contains_key(&group);
+                if is_head {
+                    self.heads.insert(group, at);
+                } else if self.settings.folds.hides(group) {
+                    return;
+                }
             }
         }
         if is_at_end

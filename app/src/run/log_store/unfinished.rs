@@ -46,7 +46,7 @@ impl LogStore {
             return;
         };
         line.is_replaced = true;
-        let (seq, task) = (line.seq, line.task);
+        let (seq, groups) = (line.seq, [line.play, line.task]);
         let number = at as u32;
         if let Ok(hit) = self.hits.binary_search(&seq) {
             self.hits.remove(hit);
@@ -55,8 +55,9 @@ impl LogStore {
             return;
         };
         self.insertions += 1;
-        if task.is_some_and(|task| self.heads.get(&task) == Some(&number)) {
-            // Another line is the first one of the task.
+        let mut groups = groups.iter().flatten();
+        if groups.any(|group| self.heads.get(group) == Some(&number)) {
+            // Another line is the first one of the group.
             self.show_all();
             return;
         }

@@ -1,11 +1,11 @@
-//! One line of the log: time, step and text. The first line of a task can fold the others.
+//! One line of the log: time, step and text. The first line of a play or task can fold the others.
 
 use api::{LogLevel, LogStream, ansi};
 use leptos::prelude::*;
 
 use super::{LogState, ROW};
 use crate::{
-    run::log_store::{Task, TaskId},
+    run::log_store::{Group, GroupId},
     time,
     ui::{Icon, prose},
 };
@@ -59,7 +59,7 @@ pub fn LineView(state: LogState, place: usize) -> impl IntoView {
                 event.prevent_default();
                 state.mark(seq, event.shift_key());
             };
-            let task = log.task_at(place).map(|(id, _)| view! { <TaskHead state place id /> });
+            let head = log.group_at(place).map(|(id, _)| view! { <GroupHead state place id /> });
             Some(view! {
                 <div class="log-line" data-seq=seq data-level=level data-marked=move || is_marked().then_some("true") style:top=format!("{top}px")>
                     <a
@@ -70,40 +70,40 @@ pub fn LineView(state: LogState, place: usize) -> impl IntoView {
                     </a>
                     <span class="log-step" title=step.clone()>{step.clone()}</span>
                     <span class="log-text">{text}</span>
-                    {task}
+                    {head}
                 </div>
             })
         })
         .flatten()
 }
 
-/// Fold button, duration and results of a task, beside its first line.
+/// Fold button, duration and results of a play or task, beside its first line.
 #[component]
-fn TaskHead(state: LogState, place: usize, id: TaskId) -> impl IntoView {
-    let task = Memo::new(move |_| {
+fn GroupHead(state: LogState, place: usize, id: GroupId) -> impl IntoView {
+    let group = Memo::new(move |_| {
         state.changed.track();
         let found = state.feed.log.try_with_value(|log| {
-            let (_, task) = log.task_at(place)?;
-            Some((task.clone(), log.is_folded(id)))
+            let (_, group) = log.group_at(place)?;
+            Some((group.clone(), log.is_folded(id)))
         });
         found.flatten()
     });
-    let is_open = move || task.with(|task| task.as_ref().is_none_or(|(_, folded)| !folded));
-    let facts = move || task.with(|task| task.as_ref().map(|(task, _)| facts_of(task)));
+    let is_open = move || group.with(|group| group.as_ref().is_none_or(|(_, folded)| !folded));
+    let facts = move || group.with(|group| group.as_ref().map(|(group, _)| facts_of(group)));
     view! {
         <button
-            type="button" class="log-fold" aria-expanded=move || is_open().to_string() aria-label="Lines of the task"
+            type="button" class="log-fold" aria-expanded=move || is_open().to_string() aria-label=format!("Lines of the {}", id.word())
             on:click=move |_| state.folds.update(|folds| folds.toggle(id))
         >
             {move || view! { <Icon name=if is_open() { "chevron-down" } else { "chevron-right" } /> }}
         </button>
-        <span class="log-facts" data-failed=move || task.with(|task| task.as_ref().is_some_and(|(task, _)| task.failed > 0)).then_some("true")>
+        <span class="log-facts" data-failed=move || group.with(|group| group.as_ref().is_some_and(|(group, _)| group.failed > 0)).then_some("true")>
             {facts}
         </span>
     }
 }
 
-fn facts_of(task: &Task) -> String {
-    let took = time::duration(task.span_ms.1 - task.span_ms.0);
-    format!("{took}, {}", task.summary())
+fn facts_of(group: &Group) -> String {
+    let took = time::duration(group.span_ms.1 - group.span_ms.0);
+    format!("{took}, {}", group.summary())
 }

@@ -1,4 +1,4 @@
-//! The menu of the log: streams, levels and servers of its lines, how times are shown, folded tasks.
+//! The menu of the log: streams, levels and servers of its lines, how times are shown, folded plays and tasks.
 
 use api::LogLevel;
 use leptos::prelude::*;
@@ -170,23 +170,25 @@ pub fn ViewMenu(state: LogState) -> impl IntoView {
             }
         })
     };
-    let has_tasks = Memo::new(move |_| {
+    let has_groups = Memo::new(move |_| {
         state.changed.track();
-        state.feed.log.try_with_value(|log| log.has_tasks()) == Some(true)
+        state.feed.log.try_with_value(|log| log.has_groups()) == Some(true)
     });
-    let fold = move |all: bool| {
+    let fold = move |all_plays: bool, all_tasks: bool| {
         state.folds.set(Folds {
-            all,
+            all_plays,
+            all_tasks,
             ..Folds::default()
         });
         menu::close(MENU);
     };
-    let tasks = move || {
-        has_tasks.get().then(|| {
+    let groups = move || {
+        has_groups.get().then(|| {
             view! {
                 <hr class="menu-rule" />
-                <button type="button" class="menu-item" on:click=move |_| fold(true)><Icon name="chevron-right" />"Fold all tasks"</button>
-                <button type="button" class="menu-item" on:click=move |_| fold(false)><Icon name="chevron-down" />"Unfold all tasks"</button>
+                <button type="button" class="menu-item" on:click=move |_| fold(true, true)><Icon name="chevron-right" />"Fold all plays"</button>
+                <button type="button" class="menu-item" on:click=move |_| fold(false, true)><Icon name="chevron-right" />"Fold all tasks"</button>
+                <button type="button" class="menu-item" on:click=move |_| fold(false, false)><Icon name="chevron-down" />"Unfold all"</button>
             }
         })
     };
@@ -202,7 +204,7 @@ pub fn ViewMenu(state: LogState) -> impl IntoView {
             {hosts}
             <hr class="menu-rule" />
             <div class="menu-row"><span>"Times"</span><div class="segments" role="group" aria-label="Times">{times}</div></div>
-            {tasks}
+            {groups}
         </Menu>
     }
 }
