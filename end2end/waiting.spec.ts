@@ -79,6 +79,10 @@ test('a retrying step tells the reason and its next attempt @full', async ({ pag
   await shoot(page, 'run-retrying');
   await clearFaults(request);
   await ended(page, run);
+  await net.click();
+  const attempts = page.locator('.step-detail').getByRole('group');
+  await attempts.getByText(/earlier attempts? failed/).click();
+  await expect(attempts).toContainText(/Attempt 1 after \S.*: \S/);
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});

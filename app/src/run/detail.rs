@@ -1,4 +1,4 @@
-//! The selected step: action, resource, attempts, duration, what it waits for, and error.
+//! The selected step: action, resource, duration, what it waits for, error, and the reasons of earlier attempts.
 
 use api::{RunStep, StepState};
 use leptos::prelude::*;
@@ -70,6 +70,7 @@ pub fn StepDetail(
             step.with(|step| step.as_ref().filter(is_shown)?.error.clone())
                 .map(|error| view! { <p class="step-error">{prose(&error)}</p> })
         };
+        let attempts = view! { <EarlierAttempts view id=id.clone() step /> };
         Some(view! {
             <div class="step-detail">
                 <div class="step-facts">
@@ -83,7 +84,45 @@ pub fn StepDetail(
                 <Waits view id last_line />
                 {note}
                 {error}
+                {attempts}
             </div>
+        })
+    }
+}
+
+/// Failed attempts of a step with their reasons, apart from the last one if its error is shown.
+#[component]
+fn EarlierAttempts(view: RunView, id: String, step: Memo<Option<RunStep>>) -> impl IntoView {
+    let earlier = Memo::new(move |_| {
+        let step = step.get()?;
+        view.feed.model.with(|model| {
+            let failures = model.as_ref()?.failures(&id);
+            let shown = usize::from(step.error.is_some());
+            let earlier = failures.iter().take(failures.len().saturating_sub(shown));
+            let earlier = earlier.map(|failure| {
+                let after = time::span(step.started.as_deref(), Some(&failure.time), None);
+                let after = after.map(|after| format!(" after {after}"));
+                let head = format!("Attempt {}{}: ", failure.number, after.unwrap_or_default());
+                (head, failure.error.clone())
+            });
+            Some(earlier.collect::<Vec<_>>())
+        })
+    });
+    let count = Memo::new(move |_| earlier.with(|earlier| earlier.as_ref().map_or(0, Vec::len)));
+    let is_any = Memo::new(move |_| count.get() > 0);
+    let summary = move || match count.get() {
+        1 => String::from("1 earlier attempt failed"),
+        many => format!("{many} earlier attempts failed"),
+    };
+    let items = move || {
+        let earlier = earlier.get().unwrap_or_default().into_iter();
+        earlier
+            .map(|(head, error)| view! { <li>{head}{prose(&error)}</li> })
+            .collect_view()
+    };
+    move || {
+        is_any.get().then(|| {
+            view! { <details class="step-attempts"><summary>{summary}</summary><ol>{items}</ol></details> }
         })
     }
 }

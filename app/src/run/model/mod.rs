@@ -1,11 +1,13 @@
 //! Model of a run on the page: the server's snapshot, updated by every event in order. Pure.
 
+mod attempts;
 mod forecast;
 
 use std::collections::{BTreeMap, HashMap};
 
 use api::{Event, EventBody, ResourceState, Run, RunKind, RunState, RunStep, StepKind, StepState};
 
+use self::attempts::FailedAttempt;
 use crate::ui::state::{DisplayState, step_word};
 
 /// Accepts events in the order of their numbers, each once.
@@ -57,6 +59,8 @@ pub struct Model {
     pub resources: BTreeMap<String, (ResourceState, Option<String>)>,
     /// Times of the next attempts of retrying steps, in RFC 3339, by step.
     pub next_attempts: BTreeMap<String, String>,
+    /// Failed attempts by step. See [`Model::failures`].
+    failures: BTreeMap<String, Vec<FailedAttempt>>,
     index: HashMap<String, usize>,
 }
 
@@ -73,6 +77,7 @@ impl Model {
             run,
             resources: BTreeMap::new(),
             next_attempts: BTreeMap::new(),
+            failures: BTreeMap::new(),
             index,
         }
     }
@@ -120,6 +125,14 @@ impl Model {
                     Some(at) => self.next_attempts.insert(step.clone(), at.clone()),
                     None => self.next_attempts.remove(step),
                 };
+                if let Some(error) = error {
+                    let failure = FailedAttempt {
+                        number: *attempt,
+                        time: event.time.clone(),
+                        error: error.clone(),
+                    };
+                    self.add_failure(step, failure);
+                }
                 if let Some(step) = self
                     .index
                     .get(step)

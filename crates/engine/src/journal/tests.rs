@@ -354,6 +354,14 @@ async fn a_viewer_who_lags_is_cut_off_and_reads_the_rest_from_the_database() {
 }
 
 #[tokio::test]
+async fn a_waiting_viewer_holds_little_memory() {
+    let (journal, _database) = journal().await;
+    let mut viewer = live_viewer(&journal, 0);
+    let size = size_of_val(&viewer.next());
+    assert!(size <= 1024, "{size} bytes");
+}
+
+#[tokio::test]
 async fn the_json_of_a_live_batch_is_written_once_for_all_viewers() {
     let (journal, _database) = journal().await;
     let mut viewers = [(); 2].map(|()| live_viewer(&journal, 0));
