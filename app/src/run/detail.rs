@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::{
     RunView,
     steps::{follow, follow_note},
-    waiting::{queue_reason, unfinished},
+    waiting::{queue_reason, unfinished, waits_from},
 };
 use crate::{
     time,
@@ -127,17 +127,22 @@ fn EarlierAttempts(view: RunView, id: String, step: Memo<Option<RunStep>>) -> im
     }
 }
 
-/// What a step that has not started waits for: other steps with the last lines of those at work, or a limit.
+/// What a step that has not started waits for: other steps with the last lines of those at work, or a limit, and for how long.
 #[component]
 fn Waits(view: RunView, id: String, last_line: Callback<String, Option<String>>) -> impl IntoView {
     let model = view.feed.model;
+    let clock = time::use_clock();
     let waits = Memo::new(move |_| {
         model.with(|model| {
             let model = model.as_ref()?;
             let step = model.step(&id)?;
             let before = unfinished(model, step);
             let before: Vec<String> = before.into_iter().map(|step| step.id.clone()).collect();
-            Some((before, queue_reason(model, step)))
+            let reason = queue_reason(model, step);
+            Some((
+                before,
+                reason.map(|reason| (reason, waits_from(model, step))),
+            ))
         })
     });
     move || {
@@ -152,7 +157,13 @@ fn Waits(view: RunView, id: String, last_line: Callback<String, Option<String>>)
         let steps = (!before.is_empty()).then(|| {
             view! { <div class="step-wait">"Waits for" <ul>{named}{rest}</ul></div> }
         });
-        let reason = reason.map(|reason| view! { <p class="step-wait">{reason}</p> });
+        let reason = reason.map(|(reason, from)| {
+            let so_far = move || {
+                let waited = clock.now()? - from?;
+                Some(format!("So far {}.", time::duration(waited)))
+            };
+            view! { <p class="step-wait">{reason}<span>{so_far}</span></p> }
+        });
         Some(view! { {steps}{reason} })
     }
 }

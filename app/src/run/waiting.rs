@@ -40,6 +40,16 @@ pub fn queue_reason(model: &Model, step: &RunStep) -> Option<String> {
     Some(reason)
 }
 
+/// The time from which a step waits for nothing but its turn, in milliseconds since 1970: the last end of the steps before it,
+/// or the start of the run.
+pub fn waits_from(model: &Model, step: &RunStep) -> Option<f64> {
+    let before = step.after.iter().filter_map(|id| model.step(id));
+    let ends = before.filter_map(|before| before.ended.as_deref());
+    let run = &model.run;
+    let start = run.started.as_deref().unwrap_or(&run.created);
+    ends.chain([start]).filter_map(time::parse).reduce(f64::max)
+}
+
 /// The words below a step at work: the last line of its log, with the time that it will probably take. A retrying step has
 /// the time of its next attempt, in RFC 3339, and the reason.
 pub fn note(
@@ -133,6 +143,17 @@ mod tests {
         let queued = reason("queued", ["waiting", "waiting", "waiting"]);
         assert_eq!(queued, "Waits for the start of the run.");
         assert_eq!(reason("running", ["running", "ready", "waiting"]), "");
+    }
+
+    #[test]
+    fn a_step_waits_from_the_last_end_of_the_steps_before_it() {
+        let mut model = model("running", ["succeeded", "succeeded", "ready"]);
+        for (step, second) in model.run.steps.iter_mut().zip([20, 10]) {
+            step.ended = Some(format!("2026-01-01T00:00:{second}Z"));
+        }
+        let from = |id| waits_from(&model, model.step(id).unwrap());
+        assert_eq!(from("web:create"), at(20.0));
+        assert_eq!(from("net:create"), at(0.0), "from the request for the run");
     }
 
     #[test]
