@@ -1,7 +1,7 @@
 //! Live viewers at other servers: notices of new events, at most one per run in [`PAUSE`].
 //!
-//! A notice has the number of the last event; the other server reads the events from storage. Viewers are also sent
-//! there every [`LOOK_EVERY`], and whenever notices may have been missed.
+//! A notice has the number of the last event. The other server reads the events from storage, once for all viewers of the
+//! run. It also looks there every [`LOOK_EVERY`], and whenever notices may have been missed.
 
 use std::{
     collections::HashMap,
@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use futures::stream::{self, StreamExt};
 use store::{Notice, Store};
 use tokio::sync::Notify;
 
@@ -19,6 +20,15 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Interval of reads from storage without notices.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// Number of events that are read at once.
+const PAGE: u32 = 250;
+
+/// Maximum number of pages that are read for a notice. If there are more events, each viewer reads them at its own speed.
+const PAGES: usize = 4;
+
+/// Runs whose events are read at the same time.
+const READS: usize = 4;
 
 /// Pause before the next try, if the database does not answer.
 const RETRY: Duration = Duration::from_secs(1);
@@ -77,12 +87,16 @@ pub async fn receive(store: Store, hub: Weak<Hub>, runs: Arc<Notify>) {
             let Some(hub) = hub.upgrade() else { return };
             match notice {
                 Ok(Notice::Events(last)) => {
-                    last.iter().for_each(|(run, seq)| hub.has_events(run, *seq));
+                    let (store, hub) = (&store, &*hub);
+                    let tell = |(run, seq): (String, u64)| async move {
+                        forward(store, hub, &run, seq).await;
+                    };
+                    stream::iter(last).for_each_concurrent(READS, tell).await;
                 }
                 Ok(Notice::Runs) => runs.notify_one(),
                 Ok(Notice::Gap) => {
                     runs.notify_one();
-                    hub.look_again();
+                    look(&store, &hub).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "notices of other servers are not heard");
@@ -94,13 +108,53 @@ pub async fn receive(store: Store, hub: Weak<Hub>, runs: Arc<Notify>) {
     }
 }
 
-/// Sends all viewers to storage now and then, until the hub is dropped.
-pub async fn look_again(hub: Weak<Hub>) {
+/// Looks for missed events now and then, until the hub is dropped.
+pub async fn look_again(store: Store, hub: Weak<Hub>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         match hub.upgrade() {
-            Some(hub) => hub.look_again(),
+            Some(hub) => look(&store, &hub).await,
             None => return,
         }
     }
+}
+
+/// Looks in storage for events that the viewers were not told of.
+async fn look(store: &Store, hub: &Hub) {
+    for (tenant, run) in hub.watched() {
+        match store.event_last(&tenant, &run).await {
+            Ok(Some(seq)) => forward(store, hub, &run, seq).await,
+            // The run was removed, or has no events yet: the viewers find out which.
+            Ok(None) => hub.look_again(&run),
+            Err(error) => {
+                tracing::warn!(%error, "events of other servers are not seen");
+                return;
+            }
+        }
+    }
+}
+
+/// Sends the viewers of a run the events up to a number, read once for all of them.
+pub async fn forward(store: &Store, hub: &Hub, run: &str, seq: u64) {
+    for _ in 0..PAGES {
+        let Some((tenant, told)) = hub.told(run) else {
+            return;
+        };
+        if told >= seq {
+            return;
+        }
+        // Before the first news, the viewers are at different events.
+        if told == 0 {
+            break;
+        }
+        match store.event_list(&tenant, run, told, PAGE).await {
+            Ok(events) if !events.is_empty() => hub.tell(run, events.into()),
+            Ok(_) => break,
+            Err(error) => {
+                tracing::warn!(%error, "events of another server were not read");
+                break;
+            }
+        }
+    }
+    hub.has_events(run, seq);
 }

@@ -54,7 +54,7 @@ impl Journal {
             tokio::spawn(announce::send(store.clone(), Arc::downgrade(announcer)));
             let receiver = announce::receive(store.clone(), Arc::downgrade(&hub), runs);
             tokio::spawn(receiver);
-            tokio::spawn(announce::look_again(Arc::downgrade(&hub)));
+            tokio::spawn(announce::look_again(store.clone(), Arc::downgrade(&hub)));
         }
         let writer = Writer::new(store.appender(quota), limit, hub.clone(), announcer);
         tokio::spawn(writer.work(queue));

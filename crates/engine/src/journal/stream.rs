@@ -74,7 +74,7 @@ impl Journal {
 
     pub(super) fn viewer(&self, tenant: &Tenant, run: &str, after: u64) -> Viewer {
         // Watch first, then read: events in between arrive twice here and are dropped once.
-        let live = self.hub.watch(run);
+        let live = self.hub.watch(tenant, run);
         Viewer {
             journal: self.clone(),
             tenant: tenant.clone(),

@@ -6,7 +6,7 @@ use api::{
     DeploymentState, Event, EventBody, LogLevel, LogLine, LogStream, ResourceState, RunState,
     StepState,
 };
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use serde_json::json;
 
 use store::{
@@ -376,6 +376,40 @@ async fn the_json_of_a_live_batch_is_written_once_for_all_viewers() {
     assert_eq!(texts[0].as_ptr(), texts[1].as_ptr());
     let events: Vec<Event> = serde_json::from_slice(&texts[0]).unwrap();
     assert!(is_dense(&events) && events.len() == 2);
+}
+
+#[tokio::test]
+async fn viewers_at_another_server_share_one_read_of_new_events() {
+    let (journal, _database) = journal().await;
+    let run = journal.of(&tenant(), "r", 0);
+    run.write(vec![line(1)]).await.unwrap();
+    let store = journal.store.clone();
+    let other = Journal::start(store, LogQuota::NONE, LIMIT, Arc::default());
+    let mut viewers = [(); 2].map(|()| live_viewer(&other, 1));
+    let notice = async |seq| announce::forward(&other.store, &other.hub, "r", seq).await;
+    notice(1).await;
+    run.write(vec![line(2), line(3)]).await.unwrap();
+    notice(3).await;
+    notice(3).await;
+    let mut texts = Vec::new();
+    for viewer in &mut viewers {
+        let batch = viewer.next().await.unwrap().unwrap();
+        assert_eq!(batch.len(), 2);
+        texts.push(batch.texts()[0].json.clone());
+        assert!(viewer.next().now_or_never().is_none(), "it is told once");
+    }
+    assert_eq!(texts[0].as_ptr(), texts[1].as_ptr());
+
+    // After a long silence, each viewer reads by itself.
+    run.write((4..2004).map(line).collect()).await.unwrap();
+    notice(2003).await;
+    let [viewer, _] = &mut viewers;
+    let mut last = 3;
+    while last < 2003 {
+        let batch = viewer.next().await.unwrap().unwrap();
+        assert_eq!(batch[0].seq, last + 1);
+        last = batch.last().unwrap().seq;
+    }
 }
 
 #[tokio::test]
