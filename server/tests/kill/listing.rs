@@ -10,7 +10,8 @@ use crate::{
     text,
 };
 
-const DEPLOYMENTS: usize = 1000;
+/// The long tests, which are a debug build, have a tenth.
+const DEPLOYMENTS: usize = if cfg!(debug_assertions) { 100 } else { 1000 };
 
 /// Deployments that are made at the same time.
 const AT_ONCE: usize = 50;

@@ -29,11 +29,12 @@ const VIEWERS: usize = 1000;
 /// Viewers that connect at the same time.
 const CONNECTING: usize = 50;
 
-/// Ports of the run, made one after the other. Each has about five events.
-const PORTS: usize = 800;
+/// Ports of the run, made one after the other. Each has about five events. The long tests, which are a debug build, have a
+/// tenth of them.
+const PORTS: usize = if cfg!(debug_assertions) { 80 } else { 800 };
 
-/// Time of a call that makes something, in milliseconds.
-const CALL_MS: u64 = 70;
+/// Time of a call that makes something, in milliseconds. The run must outlast the connecting of all viewers.
+const CALL_MS: u64 = if cfg!(debug_assertions) { 500 } else { 70 };
 
 /// Additional memory of the server that is still good, in MiB.
 const MEMORY_AIM_MIB: u32 = 150;
