@@ -46,6 +46,7 @@ test('pages without anything on them, and one of a design that is not there', as
     await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
     await expect(page.getByRole('main').getByRole('heading').first()).toBeVisible();
     expect.soft(await complaints(page)).toEqual([]);
+    if (address === '/deployments') await expect(page.getByRole('link', { name: 'Choose a design' })).toHaveAttribute('href', '/designs');
   }
 });
 

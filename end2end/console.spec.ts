@@ -53,6 +53,16 @@ test('the console of a server is one click away, and says why there is no screen
     await expect(row).not.toContainText('SHUTOFF', { timeout: 60_000 });
   });
 
+  await test.step('the list counts the server, and tells its age', async () => {
+    await page.goto('/deployments');
+    const row = page.locator('[data-deployment="silent"]');
+    await expect(page.getByRole('columnheader')).toHaveText(['Name', 'State', 'Check', 'Servers', 'Addresses', 'Last run', 'Age', 'By']);
+    const cell = (column: number) => row.getByRole('cell').nth(column);
+    await expect(cell(3)).toHaveText('1');
+    await expect(cell(5)).toContainText('Deploy');
+    await expect(cell(6)).toHaveText(/^(just now|\d+ min ago)$/);
+  });
+
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
   await expect.poll(() => state(gone.run), { timeout: 60_000 }).toBe('succeeded');
 });

@@ -2,18 +2,9 @@
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { ended } from './support/runs.ts';
+import { chains } from './support/shapes.ts';
 
 const COUNT = 2000;
-const ROW = 200;
-
-/** Ten values in a chain, two hundred times. */
-function template(): string {
-  const resources = Array.from({ length: COUNT }, (_, i) => {
-    const after = i < ROW ? '' : `, depends_on: value${i - ROW}`;
-    return `  value${i}: {type: OS::Heat::Value, properties: {value: ${i}}${after}}`;
-  });
-  return `heat_template_version: 2021-04-16\nresources:\n${resources.join('\n')}\n`;
-}
 
 async function scrollToEnd(page: Page, selector: string): Promise<void> {
   await page.locator(selector).evaluate((element) => element.scrollTo(0, element.scrollHeight));
@@ -22,7 +13,7 @@ async function scrollToEnd(page: Page, selector: string): Promise<void> {
 test('the list, the graph and the timeline of a run of 2,000 steps stay small @full', async ({ page }) => {
   test.setTimeout(5 * 60_000);
   await login(page);
-  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'large-run', template: template() });
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'large-run', template: chains(COUNT) });
   await ended(page, run);
   const { steps } = await api<{ steps: { id: string }[] }>(page, 'GET', `/runs/${run}`);
   const [first, second, third, fiftieth, last] = [steps[0]!.id, steps[1]!.id, steps[2]!.id, steps[49]!.id, steps.at(-1)!.id];

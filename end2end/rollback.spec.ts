@@ -49,6 +49,7 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await expect(changes).toContainText('label: "blue"');
     const steps = page.getByRole('region', { name: 'Steps' });
     await expect(steps.locator('[data-step="spare:create"]')).toContainText('Not in this run');
+    await expect(steps.locator('[data-step="spare:create"]'), 'the time that it took').toContainText(/\d (ms|s)/);
     await shoot(page, 'compare-runs');
   });
 

@@ -1,4 +1,6 @@
-// Terminals in the browser: from a click to a prompt, size, keys, reconnecting, and the bastion closed afterwards.
+// Terminals in the browser: from a click to a prompt, paste, an editor, size, keys, much output, reconnecting, and the
+// bastion closed afterwards.
+import { createHash } from 'node:crypto';
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, shoot, watchConsole } from './support/app.ts';
 import { openBastionRules } from './support/lab.ts';
@@ -35,9 +37,63 @@ async function ended(page: Page, run: string): Promise<string> {
 /** The lines on a terminal's screen. */
 const screen = (panel: Locator): Locator => panel.locator('.xterm-rows');
 
+/** Lines of the flood: 2 MB, or 200 MB in the long tests. */
+const LINES = process.env.STACKLOOM_FULL ? 23_500_000 : 300_000;
+
+declare global {
+  interface Window {
+    /** The number that the next line of the flood has. */
+    nextLine: number;
+  }
+}
+
+/** Counts the lines of output that are the next number, as they arrive on websockets. A lost or repeated byte stops it. */
+function countLines(): void {
+  window.nextLine = 1;
+  let number = 0;
+  const Plain = window.WebSocket;
+  window.WebSocket = class extends Plain {
+    constructor(...args: ConstructorParameters<typeof WebSocket>) {
+      super(...args);
+      this.addEventListener('message', ({ data }) => {
+        if (!(data instanceof ArrayBuffer)) return;
+        for (const byte of new Uint8Array(data)) {
+          const digit = byte - 48;
+          if (digit >= 0 && digit <= 9) number = number * 10 + digit;
+          else if (byte === 13) {
+            if (number === window.nextLine) window.nextLine += 1;
+            number = 0;
+          } else if (byte !== 10) number = NaN;
+        }
+      });
+    }
+  };
+}
+
+async function enter(page: Page, command: string): Promise<void> {
+  await page.keyboard.type(command);
+  await page.keyboard.press('Enter');
+}
+
+/** Clears the screen, and waits for the prompt. Only the mark and the prompt are on the screen then. */
+async function clear(page: Page, panel: Locator, mark: string): Promise<void> {
+  await enter(page, `clear; echo ${mark}""-ready`);
+  await expect(screen(panel)).toContainText(new RegExp(`${mark}-ready[^]*stackloom@[^$]*\\$`));
+}
+
+/** Pastes into the terminal on `web`, as the browser does after its keys for pasting. */
+async function paste(page: Page, text: string): Promise<void> {
+  await page.getByRole('textbox', { name: /^Terminal on web/ }).evaluate((input, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', text);
+    input.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+  }, text);
+}
+
 test('work on a private server in the browser', async ({ page, request, context }) => {
   test.setTimeout(15 * 60_000);
   const complaints = watchConsole(page);
+  await page.addInitScript(countLines);
   await login(page);
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'terminal', template });
   expect(await ended(page, run)).toBe('succeeded');
@@ -72,6 +128,38 @@ test('work on a private server in the browser', async ({ page, request, context 
     }).toPass();
   });
 
+  await test.step('pasted lines run when Enter is pressed', async () => {
+    await clear(page, panel, 'paste');
+    await paste(page, 'echo fir""st\necho sec""ond');
+    await expect(screen(panel)).toContainText('echo sec""ond');
+    await expect(screen(panel)).not.toContainText('first');
+    await page.keyboard.press('Enter');
+    await expect(screen(panel)).toContainText('first');
+    await expect(screen(panel)).toContainText('second');
+  });
+
+  await test.step('a long paste into a program arrives whole', async () => {
+    const text = Array.from({ length: 2000 }, (_, at) => `line ${at} of a long text\n`).join('');
+    await enter(page, 'echo wai""ting; cat > /tmp/pasted; md5sum < /tmp/pasted');
+    await expect(screen(panel)).toContainText('waiting');
+    await paste(page, text);
+    await page.keyboard.press('Control+d');
+    await expect(screen(panel)).toContainText(createHash('md5').update(text).digest('hex'));
+  });
+
+  await test.step('vim opens, edits and saves a file', async () => {
+    await clear(page, panel, 'vim');
+    await enter(page, 'vi /tmp/note');
+    await expect(screen(panel)).toContainText(/"\/tmp\/note" \[New( File)?\]/);
+    await expect(screen(panel), 'vim has a screen of its own').not.toContainText('vim-ready');
+    await page.keyboard.type('iwritten in vim');
+    await page.keyboard.press('Escape');
+    await enter(page, ':wq');
+    await expect(screen(panel)).toContainText('vim-ready');
+    await enter(page, 'tr a-z A-Z < /tmp/note');
+    await expect(screen(panel)).toContainText('WRITTEN IN VIM');
+  });
+
   await test.step('its size follows the window', async () => {
     const size = async (mark: string): Promise<string> => {
       await page.keyboard.type(`echo ${mark}""=$(stty size)`);
@@ -90,10 +178,12 @@ test('work on a private server in the browser', async ({ page, request, context 
   });
 
   await test.step('a flood of output arrives whole', async () => {
-    await page.keyboard.type('clear; seq 1 300000 | tee /tmp/flood | tail -c 100000000; cksum < /tmp/flood; echo e""nd');
-    await page.keyboard.press('Enter');
-    await expect(screen(panel)).toContainText('end', { timeout: 120_000 });
-    await expect(screen(panel)).toContainText('300000');
+    await clear(page, panel, 'flood');
+    await page.evaluate(() => void (window.nextLine = 1));
+    await enter(page, `seq ${LINES}; echo e""nd`);
+    await expect(screen(panel)).toContainText('end', { timeout: 6 * 60_000 });
+    await expect(screen(panel)).toContainText(String(LINES));
+    expect(await page.evaluate(() => window.nextLine)).toBe(LINES + 1);
   });
 
   await test.step('the keyboard is not trapped', async () => {
@@ -134,8 +224,31 @@ test('work on a private server in the browser', async ({ page, request, context 
     await expect(async () => expect(await openBastionRules(request)).toHaveLength(0)).toPass({ timeout: 60_000 });
   });
 
+  expect(complaints, 'the content policy permits what the terminal does').toEqual([]);
+
+  await test.step('a logout ends the terminal, and the bastion is closed before the token ends', async () => {
+    const own = await context.newPage();
+    const panel = own.getByRole('tabpanel');
+    await own.goto(`/deployments/${deployment}/terminal/web`);
+    await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
+    expect(await openBastionRules(request)).toHaveLength(1);
+    // The page of the deployment would go to the login.
+    await page.goto('about:blank');
+    expect((await page.request.post('/api/v1/logout', { data: {} })).ok()).toBe(true);
+    expect(await openBastionRules(request)).toHaveLength(0);
+    await expect(panel.getByRole('status')).toHaveText('Closed. The login has ended. Log in again.');
+    await own.close();
+    await login(page);
+  });
+
+  await test.step('openings and ends are events of the deployment', async () => {
+    await page.goto(`/deployments/${deployment}`);
+    const rows = page.getByRole('region', { name: 'Events' }).getByRole('row');
+    await expect(rows.filter({ hasText: 'Open a terminal' }).first()).toContainText('demo');
+    await expect(rows.filter({ hasText: 'Close a terminal after' }).first()).toContainText('demo');
+  });
+
   const removed = await page.request.delete(`/api/v1/deployments/${deployment}`);
   const { run: undeploy } = (await removed.json()) as Started;
   expect(await ended(page, undeploy)).toBe('succeeded');
-  expect(complaints, 'the content policy permits what the terminal does').toEqual([]);
 });

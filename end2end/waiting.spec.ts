@@ -120,3 +120,30 @@ resources:
   await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
+
+test('the timeline follows a run until somebody scrolls, and again when it is asked @full', async ({ page, request }) => {
+  await login(page);
+  const pauses = Array.from({ length: 40 }, (_, at) => {
+    const after = at > 0 ? `, depends_on: pause${at - 1}` : '';
+    return `  pause${at}: {type: OS::Heat::Delay, properties: {min_wait: 1}${after}}`;
+  });
+  const template = `heat_template_version: 2021-04-16\nresources:\n${pauses.join('\n')}\n`;
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'followed', template });
+  await page.goto(`/runs/${run}`);
+  await page.getByRole('button', { name: 'Timeline' }).click();
+  const timeline = page.getByRole('group', { name: 'Timeline' });
+  const follow = page.locator('.timeline-frame').getByRole('button', { name: 'Follow' });
+  const top = () => timeline.evaluate(({ scrollTop }) => scrollTop);
+  await expect.poll(top, { timeout: 90_000 }).toBeGreaterThan(50);
+  await expect(follow).toBeHidden();
+  await timeline.hover();
+  await page.mouse.wheel(0, -5000);
+  await expect(follow).toBeVisible();
+  await expect.poll(top).toBe(0);
+  await follow.click();
+  await expect.poll(top).toBeGreaterThan(50);
+  await ended(page, run);
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run);
+  expect(await leftovers(request)).toEqual({});
+});

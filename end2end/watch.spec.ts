@@ -5,7 +5,7 @@ import { ended } from './support/runs.ts';
 import { canRestart, restartServer } from './support/server.ts';
 import { leftovers } from './support/tidy.ts';
 
-const LINES = 4000;
+const LINES = 10_000;
 
 /** A server and a script on it. */
 const template = (subnet: number, script: string) => `heat_template_version: 2021-04-16
@@ -26,10 +26,11 @@ resources:
         ${script.trim().replaceAll('\n', '\n        ')}
 `;
 
+/** Bursts of lines, for twenty seconds. */
 const words = `
 for number in $(seq ${LINES}); do
   echo "word number $number"
-  [ $((number % 100)) != 0 ] || sleep 0.5
+  [ $((number % 500)) != 0 ] || sleep 1
 done`;
 
 interface LogEvent {
@@ -99,11 +100,13 @@ test('a page goes on by itself when the server restarts in mid-run @full', async
 /** Compares the lines of the page with the stored ones. Returns the latter. */
 async function allAreShown(page: Page, run: string): Promise<LogEvent[]> {
   const wanted = (await stored(page, run, 0)).filter((event) => event.type === 'log');
-  const shown = await allShown(page, wanted[0]!.seq);
+  const { lines: shown, misplaced } = await allShown(page, wanted[0]!.seq);
+  expect(misplaced, 'each line once, in order').toEqual([]);
   // The page shows what the engine writes in backticks as code.
   const texts = new Map(wanted.map((event) => [event.seq, event.stream === 'engine' ? event.text?.replaceAll('`', '') : event.text]));
   expect(shown.filter(({ seq, text }) => texts.get(seq) !== text)).toEqual([]);
-  expect(wanted.filter(({ seq }) => !shown.some((line) => line.seq === seq))).toEqual([]);
+  const seen = new Set(shown.map(({ seq }) => seq));
+  expect(wanted.filter(({ seq }) => !seen.has(seq))).toEqual([]);
   return wanted;
 }
 
@@ -124,8 +127,8 @@ async function stored(page: Page, run: string, after: number): Promise<LogEvent[
   }
 }
 
-/** All lines, read from the page by scrolling from the first one to the end. */
-async function allShown(page: Page, first: number): Promise<{ seq: number; text: string }[]> {
+/** All lines, read from the page by scrolling from the first one to the end. And those that were not below a line before them. */
+async function allShown(page: Page, first: number): Promise<{ lines: { seq: number; text: string }[]; misplaced: number[] }> {
   const log = page.getByRole('log', { name: 'Log' });
   const top = async () => {
     await log.evaluate((scroll) => void (scroll.scrollTop = 0));
@@ -135,15 +138,22 @@ async function allShown(page: Page, first: number): Promise<{ seq: number; text:
   return log.evaluate(async (scroll) => {
     const frame = () => new Promise(requestAnimationFrame);
     const found = new Map<number, string>();
+    const misplaced: number[] = [];
     for (;;) {
-      for (const line of scroll.querySelectorAll<HTMLElement>('.log-line')) {
-        found.set(Number(line.dataset['seq']), line.querySelector('.log-text')?.textContent ?? '');
-      }
+      const rows = [...scroll.querySelectorAll<HTMLElement>('.log-line')].map((line) => {
+        const text = line.querySelector('.log-text')?.textContent ?? '';
+        return { seq: Number(line.dataset['seq']), text, top: line.getBoundingClientRect().top };
+      });
+      rows.sort((one, other) => one.top - other.top);
+      rows.forEach(({ seq, text }, at) => {
+        found.set(seq, text);
+        if (at > 0 && seq <= rows[at - 1]!.seq) misplaced.push(seq);
+      });
       if (scroll.scrollTop + scroll.clientHeight >= scroll.scrollHeight - 1) break;
       scroll.scrollTop += scroll.clientHeight / 2;
       await frame();
       await frame();
     }
-    return [...found].map(([seq, text]) => ({ seq, text }));
+    return { lines: [...found].map(([seq, text]) => ({ seq, text })), misplaced };
   });
 }

@@ -95,3 +95,12 @@ ${isFirst ? '' : `    depends_on: server${server - 1}\n`}    properties: ${isFir
   }
   return parts.join('');
 }
+
+/** Values, two hundred side by side, each after the one before it in its chain. */
+export function chains(count: number): string {
+  const resources = Array.from({ length: count }, (_, i) => {
+    const after = i < 200 ? '' : `, depends_on: value${i - 200}`;
+    return `  value${i}: {type: OS::Heat::Value, properties: {value: ${i}}${after}}`;
+  });
+  return `heat_template_version: 2021-04-16\nresources:\n${resources.join('\n')}\n`;
+}

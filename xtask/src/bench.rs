@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::server::Server;
 use crate::world::TestEnvironment;
@@ -15,8 +15,8 @@ use crate::{build, clouds, docker, http, needs, paths, progress, shell, trials};
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The figures to measure. The default is all except `canvas`, `live`, `long-log`, `heat`, `lab`, `engine` and
-    /// `viewers`.
+    /// The figures to measure. The default is all except `canvas`, `live`, `long-log`, `large-run`, `heat`, `lab`,
+    /// `engine` and `viewers`.
     figures: Vec<Figure>,
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
@@ -53,18 +53,20 @@ enum Figure {
     Browser,
     /// Processor time of gestures on a canvas with many nodes, beside that of React Flow.
     Canvas,
-    /// `log`, `long-log` and `viewers`, one after the other.
+    /// `log`, `long-log`, `large-run` and `viewers`, one after the other.
     Live,
     /// Latency of a log line from the sandbox to the page, and lost lines.
     Log,
     /// A run with a million log lines in the browser.
     LongLog,
+    /// A run of two thousand steps in the browser.
+    LargeRun,
     /// Servers on a real cloud, with our engine and with Heat.
     Heat,
     /// Ten thousand servers in the lab, in memory.
     Lab,
     /// Thousands of servers in the lab, deployed and undeployed by the engine; many deployments at once; waiting steps;
-    /// log lines.
+    /// log lines; a list of a thousand deployments.
     Engine,
     /// A thousand viewers of one run.
     Viewers,
@@ -84,7 +86,12 @@ pub fn run(options: &Options) -> Result<()> {
         &options.figures
     };
     let parts = |figure: &Figure| match figure {
-        Figure::Live => vec![Figure::Log, Figure::LongLog, Figure::Viewers],
+        Figure::Live => vec![
+            Figure::Log,
+            Figure::LongLog,
+            Figure::LargeRun,
+            Figure::Viewers,
+        ],
         one => vec![*one],
     };
     let figures: Vec<Figure> = figures.iter().flat_map(parts).collect();
@@ -110,6 +117,7 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Canvas => canvas(options)?,
             Figure::Log => log()?,
             Figure::LongLog => long_log()?,
+            Figure::LargeRun => large_run()?,
             Figure::Heat => heat(options)?,
             Figure::Lab => {
                 test_figures("lab", &["--test", "scale"], "ten_thousand_servers", options)?;
@@ -124,6 +132,7 @@ pub fn run(options: &Options) -> Result<()> {
                 test_figures("engine", &["--test", "lab"], "figures::", options)?;
                 test_figures("engine", &["--lib"], "run::figures", options)?;
                 test_figures("store", &["--test", "log"], "a_line_on_the_disk", options)?;
+                test_figures("server", &["--test", "kill"], "listing::", options)?;
             }
             Figure::Viewers => {
                 test_figures("server", &["--test", "kill"], "viewers::", options)?;
@@ -150,7 +159,8 @@ fn heat(options: &Options) -> Result<()> {
     shell::run(&mut example)
 }
 
-/// Prints the figures from a test of a crate. Their lines begin with the crate's name: name, value, unit.
+/// Prints the figures from a test of a crate. Their lines begin with the crate's name: name, value, unit, and the aim of
+/// some.
 fn test_figures(package: &str, target: &[&str], name: &str, options: &Options) -> Result<()> {
     let mut test = shell::cargo(["test", "--quiet", "--release", "--package", package]);
     test.args(target).args(["--", name]);
@@ -161,18 +171,15 @@ fn test_figures(package: &str, target: &[&str], name: &str, options: &Options) -
     }
     let output = shell::read(&mut test)?;
     let start = format!("{package}, ");
-    let mut figures = output
+    let figures: Vec<&str> = output
         .lines()
         .filter(|line| line.starts_with(&start))
-        .peekable();
-    figures
-        .peek()
-        .with_context(|| format!("the test `{name}` of {package} printed no figures"))?;
-    for line in figures {
-        let mut words = line.split('\t');
-        let mut word = || words.next().unwrap_or_default();
-        figure(word(), word(), word());
-    }
+        .collect();
+    ensure!(
+        !figures.is_empty(),
+        "the test `{name}` of {package} printed no figures"
+    );
+    print_figures(&figures.join("\n"));
     Ok(())
 }
 
@@ -386,7 +393,9 @@ fn run_browser_bench(bench: &BrowserBench<'_>) -> Result<String> {
     if file.exists() {
         std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
     }
-    let mut playwright = world.playwright(&["--config", "bench.config.ts", bench.name]);
+    // A pattern of paths: `log.bench` alone would also match `long-log.bench.ts`, which would run beside it.
+    let name = format!("bench/{}", bench.name);
+    let mut playwright = world.playwright(&["--config", "bench.config.ts", &name]);
     let measured = shell::read(playwright.envs(bench.variables.iter().copied()));
     world.stop()?;
     measured?;
@@ -424,7 +433,21 @@ fn long_log() -> Result<()> {
     Ok(())
 }
 
-/// Prints the figures of a benchmark's result file: name, value, unit, and the aim of some.
+/// A finished run with two thousand steps: opening, scrolling its list and its graph, memory of the page.
+fn large_run() -> Result<()> {
+    let figures = run_browser_bench(&BrowserBench {
+        name: "large-run.bench",
+        pages: build::Profile::Release,
+        programs: build::Profile::Release,
+        catalog: &paths::root().join("catalog"),
+        file: "large-run.txt",
+        variables: &[],
+    })?;
+    print_figures(&figures);
+    Ok(())
+}
+
+/// Prints figures, one a line: name, value, unit, and the aim of some.
 fn print_figures(figures: &str) {
     for line in figures.lines() {
         match line.split('\t').collect::<Vec<_>>()[..] {

@@ -17,6 +17,7 @@ mod containers;
 mod database;
 mod entries;
 mod failover;
+mod listing;
 mod program;
 mod servers;
 mod viewers;

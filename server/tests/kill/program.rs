@@ -167,6 +167,18 @@ impl Program {
         kib.unwrap()
     }
 
+    /// Processor time of the process, of all its threads.
+    pub fn processor_time(&self) -> Duration {
+        /// The kernel's unit for programs.
+        const TICKS_PER_SECOND: u64 = 100;
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        // The name in parentheses can contain spaces. User and system time are the 12th and 13th field after it.
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        let times = fields.split_whitespace().skip(11).take(2);
+        let ticks: u64 = times.map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+        Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
+    }
+
     /// True if the log has this text.
     pub fn has_logged(&self, text: &str) -> bool {
         self.log().contains(text)
