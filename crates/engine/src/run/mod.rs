@@ -15,6 +15,7 @@ mod guard;
 mod health;
 mod hook;
 mod host_key;
+mod hosts;
 mod jobs;
 mod log;
 mod origin;

@@ -54,6 +54,8 @@ async fn what_requires_a_component_waits_until_it_is_healthy_also_after_a_crash(
     let at = |text: &str| events.iter().position(|event| logs(event, text));
     let healthy = at("health of `slow`: Was tried often enough: yes");
     assert!(healthy.is_some() && healthy < at("running role `reader`"));
+    // The role of the reader finds its source in `/etc/hosts`.
+    assert!(at("TASK [Names of the deployment in /etc/hosts]").is_some());
     assert!(is_bastion_closed(&bench));
     all_goes(bench, &started.deployment).await;
 }
