@@ -50,6 +50,8 @@ pub enum Tasks<'a> {
 impl Tasks<'static> {
     /// The file of `types::catalog::REMOVAL_TASKS`, as Ansible's `tasks_from` names it.
     pub const REMOVAL: Tasks<'static> = Tasks::File("remove.yml");
+    /// The file of `types::catalog::INSTALLATION_TASKS`.
+    pub const INSTALLATION: Tasks<'static> = Tasks::File("install.yml");
 }
 
 /// The inventory, play and variables that run one role on one host.

@@ -16,6 +16,7 @@ mod health;
 mod hook;
 mod host_key;
 mod hosts;
+mod install;
 mod jobs;
 mod log;
 mod origin;
