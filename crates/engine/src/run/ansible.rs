@@ -58,14 +58,14 @@ impl Tasks<'static> {
 ///
 /// Variables are user input. Ansible must not evaluate them, so that a script's `${#list[@]}` or a page's `{{ x }}`
 /// arrives unchanged. The role gets its component's name as `stackloom_component`, and as `stackloom_guard` the words before a
-/// program that run it with limits. `before` is a task of ours that runs before those of the
-/// role. Ansible evaluates templates in it.
+/// program that run it with limits. `before` are tasks of ours that run before those of the role. Ansible evaluates templates
+/// in them.
 pub fn play(
     (role, tasks): (&str, Tasks<'_>),
     component: &str,
     host: &str,
     variables: &Map<String, Value>,
-    before: Option<Value>,
+    before: &[Value],
 ) -> BTreeMap<String, Vec<u8>> {
     let hosts = Map::from_iter([(host.to_owned(), json!({}))]);
     let inventory = json!({"all": {"hosts": hosts}});
@@ -79,8 +79,8 @@ pub fn play(
                 json!([{"ansible.builtin.import_role": {"name": role, "tasks_from": file}}]);
         }
     }
-    if let Some(task) = before {
-        play["pre_tasks"] = json!([task]);
+    if !before.is_empty() {
+        play["pre_tasks"] = json!(before);
     }
     let play = json!([play]);
     let mut given: Map<String, Value> = variables
@@ -390,7 +390,7 @@ mod tests {
             "hello",
             "web",
             variables.as_object().unwrap(),
-            None,
+            &[],
         );
         let variables: Value = serde_json::from_slice(&files["variables.json"]).unwrap();
         assert_eq!(

@@ -69,14 +69,16 @@ fn host_name(name: &str) -> Option<String> {
     is_host_name.then_some(name)
 }
 
-/// The task that writes a component's block, or removes it if there are no names. A server in a container has its file
-/// mounted, so that it cannot be replaced and is written in place.
-pub(super) fn task(names: &BTreeMap<String, IpAddr>) -> Value {
+/// The tasks that write a component's block, or remove it if there are no names.
+///
+/// A server in a container has its file mounted, so that it cannot be replaced and is written in place. On images such as
+/// Debian's, cloud-init writes the file anew at each boot: it is told to keep all but the server's own name.
+pub(super) fn tasks(names: &BTreeMap<String, IpAddr>) -> Vec<Value> {
     let lines: Vec<String> = names
         .iter()
         .map(|(name, address)| format!("{address} {name}"))
         .collect();
-    json!({
+    let block = json!({
         "name": "Names of the deployment in /etc/hosts",
         "ansible.builtin.blockinfile": {
             "path": "/etc/hosts",
@@ -85,7 +87,23 @@ pub(super) fn task(names: &BTreeMap<String, IpAddr>) -> Value {
             "create": true,
             "unsafe_writes": true,
         },
-    })
+    });
+    let keep = json!({
+        "name": "Keep the names when the server boots",
+        "ansible.builtin.copy": {
+            "dest": "/etc/cloud/cloud.cfg.d/99-stackloom-hosts.cfg",
+            "content": "# Of Stackloom: names of the deployment are in /etc/hosts.\nmanage_etc_hosts: localhost\n",
+            "mode": "0644",
+        },
+        "register": "stackloom_hosts_kept",
+        // Without cloud-init there is no such folder.
+        "failed_when": "stackloom_hosts_kept is failed and 'does not exist' not in stackloom_hosts_kept.msg",
+    });
+    if names.is_empty() {
+        vec![block]
+    } else {
+        vec![block, keep]
+    }
 }
 
 #[cfg(test)]
@@ -195,14 +213,14 @@ mod tests {
     #[test]
     fn the_block_of_a_component_without_names_is_removed() {
         let block = |names: &BTreeMap<String, IpAddr>| {
-            task(names)["ansible.builtin.blockinfile"]["block"].clone()
+            let tasks = tasks(names);
+            let block = tasks[0]["ansible.builtin.blockinfile"]["block"].clone();
+            (block, tasks.len())
         };
         let address: IpAddr = "10.0.0.5".parse().unwrap();
         let names = ["page", "web"].map(|name| (name.to_owned(), address));
-        assert_eq!(
-            block(&names.into_iter().collect()),
-            "10.0.0.5 page\n10.0.0.5 web"
-        );
-        assert_eq!(block(&BTreeMap::new()), "");
+        let lines = json!("10.0.0.5 page\n10.0.0.5 web");
+        assert_eq!(block(&names.into_iter().collect()), (lines, 2));
+        assert_eq!(block(&BTreeMap::new()), (json!(""), 1));
     }
 }

@@ -144,10 +144,14 @@ impl Attempt {
                 // An earlier set-up can have left names.
                 let entry = known.get(name);
                 let is_first = entry.is_none_or(|entry| entry.reference.is_none());
-                (!names.is_empty() || !is_first).then(|| hosts::task(&names))
+                if names.is_empty() && is_first {
+                    Vec::new()
+                } else {
+                    hosts::tasks(&names)
+                }
             }
-            removal if removal == Tasks::REMOVAL => Some(hosts::task(&BTreeMap::new())),
-            Tasks::File(_) => None,
+            removal if removal == Tasks::REMOVAL => hosts::tasks(&BTreeMap::new()),
+            Tasks::File(_) => Vec::new(),
         };
         let services = services.map(|list| (registry::VARIABLE.to_owned(), list));
         variables.extend(services);
@@ -157,7 +161,7 @@ impl Attempt {
             name,
             &host,
             &variables,
-            host_names,
+            &host_names,
         ));
         files.extend(
             role_files

@@ -152,7 +152,7 @@ impl Attempt {
             ROLE,
             server,
             &variables,
-            None,
+            &[],
         ));
         for (path, text) in [("tasks/main.yml", TASKS), ("files/script", text)] {
             files.insert(format!("roles/{ROLE}/{path}"), text.as_bytes().to_vec());

@@ -234,7 +234,7 @@ impl Attempt {
                     name,
                     host,
                     &variables,
-                    None,
+                    &[],
                 ));
                 files.extend(playbook_files(name, host, &configuration.text()));
                 playbook_command(&configuration.options)
@@ -266,7 +266,7 @@ impl Attempt {
                     name,
                     host,
                     &variables,
-                    None,
+                    &[],
                 ));
                 let role = [
                     ("tasks/main.yml", SCRIPT_TASKS),
