@@ -347,6 +347,14 @@ async fn health_is_tried_at_the_server_itself() {
     let lacks = "HTTP 200, but the answer lacks `bye`";
     assert_eq!(tried(get("page", "/", "bye")).await, lacks);
     assert_eq!(tried(get("page", "/none", "404")).await, "healthy");
+    assert_eq!(tried(get("page", "/", "")).await, "healthy");
+    let no_path = "`/it's here` is no path of a URL such as `/health`";
+    assert_eq!(tried(get("page", "/{word}", "x")).await, no_path);
+    let status = |status: &str| json!({"http": {"port": "page", "path": "/", "status": status, "contains": "{unset}"}});
+    let other = "HTTP 200, expected 22";
+    assert_eq!(tried(status("{sshd}")).await, other);
+    let no_status = "`it's here` is no HTTP status";
+    assert_eq!(tried(status("{word}")).await, no_status);
 
     let begun = client.execute(NAME_SERVER).await.unwrap();
     assert_eq!(begun.code().await.unwrap(), 0);

@@ -117,6 +117,8 @@ pub enum StepKind {
     OpenBastion,
     /// Remove that rule.
     CloseBastion,
+    /// Install the component's software on its host, before the components that it requires are ready.
+    Install,
     /// Run the component's Ansible role on its host, in a sandbox.
     Configure,
     /// Wait between the batches of a group.

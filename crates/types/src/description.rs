@@ -105,6 +105,11 @@ impl ResourceType {
         self.component.as_ref().is_some_and(|item| item.removes)
     }
 
+    /// True for a component whose installation needs no other component.
+    pub fn has_installation(&self) -> bool {
+        self.component.as_ref().is_some_and(|item| item.installs)
+    }
+
     /// The reason why a plan cannot create a resource of this type. `None` if it can.
     pub fn refusal(&self, resource: &str) -> Option<String> {
         let (resource, name) = (shown(resource), &self.name);

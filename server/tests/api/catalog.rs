@@ -29,6 +29,7 @@ const OWN: &[&str] = &[
     "redis",
     "redis_replica",
     "script",
+    "service",
     "wordpress",
 ];
 const SPECS: &str = "\

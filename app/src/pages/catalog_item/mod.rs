@@ -321,7 +321,8 @@ fn Health(item: CatalogItem) -> impl IntoView {
             .into_iter()
             .map(|check| {
                 let deadline = format!("{} s", check.deadline);
-                view! { <tr><td>{check.title}</td><td>{probe(&check.probe)}</td><td class="fit">{deadline}</td></tr> }
+                let when = check.when.map(|option| view! { ", if "<code>{option}</code>" is given" });
+                view! { <tr><td>{check.title}</td><td>{probe(&check.probe)}{when}</td><td class="fit">{deadline}</td></tr> }
             })
             .collect_view();
         view! {
@@ -350,7 +351,8 @@ fn probe(probe: &Probe) -> AnyView {
             status,
             contains,
         } => {
-            let status = status.map_or("less than 500".to_owned(), |status| status.to_string());
+            let status = status.clone();
+            let status = status.unwrap_or_else(|| "less than 500".to_owned());
             let text = contains
                 .clone()
                 .map(|text| view! { " and contains "<code>{text}</code> });

@@ -1,7 +1,7 @@
 //! Checks if files form an item. The rules are the same for the server's own items and for uploads.
 
 use hot::diagnostic::Diagnostic;
-use types::catalog::{CatalogItem, REMOVAL_TASKS, role::MANIFEST_FILE};
+use types::catalog::{CatalogItem, INSTALLATION_TASKS, REMOVAL_TASKS, role::MANIFEST_FILE};
 
 use super::Files;
 
@@ -73,6 +73,7 @@ pub fn item(files: &Files) -> Result<CatalogItem, Vec<Diagnostic>> {
             icon,
             readme,
             removes: files.contains_key(REMOVAL_TASKS),
+            installs: files.contains_key(INSTALLATION_TASKS),
             ..item
         }),
         Ok(_) => Err(problems),

@@ -177,6 +177,7 @@ mod tests {
             "redis",
             "redis_replica",
             "script",
+            "service",
             "wordpress",
         ] {
             let item = catalog.get(name).unwrap();
@@ -191,10 +192,10 @@ mod tests {
                 let given = |line: &str| line.starts_with(&format!("{}:", input.name));
                 assert!(defaults.lines().any(given), "{name}: {}", input.name);
             }
-            // Scripts and playbooks do what only their authors can take back.
+            // Scripts and playbooks do what only their authors can take back, and a service of one's own is not set up by its item.
             assert_eq!(
                 item.described.removes,
-                !["script", "playbook"].contains(&name)
+                !["script", "playbook", "service"].contains(&name)
             );
             let named = format!("Stackloom::Catalog::{name}");
             assert!(catalog.registry().get(&named).is_some());

@@ -131,9 +131,10 @@ impl Engine {
             let given: Map<_, _> = given
                 .filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)))
                 .collect();
+            let subject = Subject::new(described, &given, route.clone(), private_key.clone());
             Ok(Examination {
-                checks: described.health.clone(),
-                subject: Subject::new(described, &given, route.clone(), private_key.clone()),
+                checks: subject.checks(described),
+                subject,
                 route,
             })
         };

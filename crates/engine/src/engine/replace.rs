@@ -1,7 +1,7 @@
 //! An update that takes the place of the run at work.
 //!
 //! Errors of its plan refuse it before anything is stopped. Then the run begins no further step, its steps at work go on
-//! to their end, and the update is planned from what exists then. The wait is a task of this server: if the server stops
+//! to their end, except hooks and pauses, and the update is planned from what exists then. The wait is a task of this server: if the server stops
 //! meanwhile, the run has ended, and the update must be sent again.
 
 use std::time::Duration;

@@ -67,6 +67,13 @@ impl Subject {
         }
     }
 
+    /// The checks of the item that are made for this component.
+    pub fn checks(&self, item: &CatalogItem) -> Vec<HealthCheck> {
+        let checks = item.health.iter();
+        let checks = checks.filter(|check| check.applies(&self.inputs));
+        checks.cloned().collect()
+    }
+
     /// Name of the component's server.
     pub fn server(&self) -> &str {
         &self.route.host.name
@@ -129,18 +136,38 @@ pub async fn attempt(
             contains,
         } => {
             let port = number(inputs, port)?;
-            let answer = get(client, port, path, contains.is_some()).await?;
-            judge(&answer, *status, contains.as_deref()).map_err(Unhealthy::Answer)
+            let path = filled(path, inputs);
+            let is_path = path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic());
+            if !is_path {
+                let why = format!("`{path}` is no path of a URL such as `/health`");
+                return Err(Unhealthy::Answer(why));
+            }
+            let optional = |text: &Option<String>| {
+                let text = filled(text.as_deref().unwrap_or_default(), inputs);
+                (!text.is_empty()).then_some(text)
+            };
+            let status = optional(status).map(|status| {
+                let number = status.parse::<u16>();
+                number.map_err(|_| Unhealthy::Answer(format!("`{status}` is no HTTP status")))
+            });
+            let (status, contains) = (status.transpose()?, optional(contains));
+            let answer = get(client, port, &path, contains.is_some()).await?;
+            judge(&answer, status, contains.as_deref()).map_err(Unhealthy::Answer)
         }
         Probe::Dns { port, name, record } => {
             let port = number(inputs, port)?;
-            let name = address::fill(name, |word| Some(text(inputs.get(word)?)));
+            let name = filled(name, inputs);
             let query = dns::query(&name, *record).map_err(Unhealthy::Answer)?;
             let answer = resolve(client, port, &query).await?;
             dns::judge(&answer, &name, *record).map_err(Unhealthy::Answer)
         }
         Probe::Command { command } => run(client, &with_variables(command, inputs)).await,
     }
+}
+
+/// A text with the inputs that stand in it in braces.
+fn filled(template: &str, inputs: &Map<String, Value>) -> String {
+    address::fill(template, |word| Some(text(inputs.get(word)?)))
 }
 
 /// An input as text.

@@ -31,7 +31,7 @@ pub struct Node {
     pub always_run: bool,
     /// Time limit, from the first start and over all attempts.
     pub timeout: Duration,
-    /// False for a step that only waits, for signals or until a server has booted. The number of waiting steps is not limited:
+    /// False for a step that only waits, for signals, for a person or until a server has booted. The number of waiting steps is not limited:
     /// the steps that send the signals may need the slots, and all servers boot at once. Attempts to log in have a limit of
     /// their own.
     pub takes_slot: bool,
@@ -133,9 +133,9 @@ impl Graph {
     }
 }
 
-/// True for steps that only wait, for signals or for SSH.
+/// True for steps that only wait: for signals, for SSH, for a person, or until time has passed.
 fn waits(workflow: &Workflow, step: &Step) -> bool {
-    if step.kind == StepKind::WaitForSsh {
+    if let StepKind::WaitForSsh | StepKind::Hook | StepKind::Pause = step.kind {
         return true;
     }
     let resource = step.resource.as_ref();

@@ -28,6 +28,11 @@ fn later(now: Timestamp, by: std::time::Duration) -> Timestamp {
     now.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
+/// True for a step that changes nothing: it waits for a person, or until time has passed.
+fn is_idle(node: &Node) -> bool {
+    matches!(node.kind, StepKind::Hook | StepKind::Pause)
+}
+
 impl Transition<'_> {
     pub(super) fn on(run: &mut Run, now: Timestamp) -> Transition<'_> {
         Transition {
@@ -203,8 +208,8 @@ impl Transition<'_> {
     pub(super) fn give_way(&mut self) {
         let steps = self.run.steps.iter().zip(self.run.graph.nodes());
         let is_left = |(status, node): (&StepStatus, &Node)| {
-            let has_begun = status.state == StepState::Running || status.state.is_final();
-            !has_begun && !node.always_run
+            let is_at_work = status.state == StepState::Running && !is_idle(node);
+            !is_at_work && !status.state.is_final() && !node.always_run
         };
         if !steps.into_iter().any(is_left) {
             return;
@@ -213,10 +218,17 @@ impl Transition<'_> {
         self.run.reason =
             Some("replaced: an update takes its place, from what it has made so far".into());
         for step in self.active() {
-            if self.run.steps[step].state == StepState::Retrying
-                && !self.run.graph.nodes()[step].always_run
-            {
-                self.end(step, StepState::Cancelled, None);
+            let node = &self.run.graph.nodes()[step];
+            let status = &mut self.run.steps[step];
+            match status.state {
+                StepState::Retrying if !node.always_run => {
+                    self.end(step, StepState::Cancelled, None);
+                }
+                StepState::Running if is_idle(node) && status.stopping.is_none() => {
+                    status.stopping = Some(Stopping::Cancelled);
+                    self.effects.push(Effect::Stop(step));
+                }
+                _ => {}
             }
         }
     }

@@ -47,16 +47,25 @@ pub enum Tasks<'a> {
     File(&'a str),
 }
 
+impl Tasks<'static> {
+    /// The file of `types::catalog::REMOVAL_TASKS`, as Ansible's `tasks_from` names it.
+    pub const REMOVAL: Tasks<'static> = Tasks::File("remove.yml");
+    /// The file of `types::catalog::INSTALLATION_TASKS`.
+    pub const INSTALLATION: Tasks<'static> = Tasks::File("install.yml");
+}
+
 /// The inventory, play and variables that run one role on one host.
 ///
 /// Variables are user input. Ansible must not evaluate them, so that a script's `${#list[@]}` or a page's `{{ x }}`
 /// arrives unchanged. The role gets its component's name as `stackloom_component`, and as `stackloom_guard` the words before a
-/// program that run it with limits.
+/// program that run it with limits. `before` are tasks of ours that run before those of the role. Ansible evaluates templates
+/// in them.
 pub fn play(
     (role, tasks): (&str, Tasks<'_>),
     component: &str,
     host: &str,
     variables: &Map<String, Value>,
+    before: &[Value],
 ) -> BTreeMap<String, Vec<u8>> {
     let hosts = Map::from_iter([(host.to_owned(), json!({}))]);
     let inventory = json!({"all": {"hosts": hosts}});
@@ -69,6 +78,9 @@ pub fn play(
             play["tasks"] =
                 json!([{"ansible.builtin.import_role": {"name": role, "tasks_from": file}}]);
         }
+    }
+    if !before.is_empty() {
+        play["pre_tasks"] = json!(before);
     }
     let play = json!([play]);
     let mut given: Map<String, Value> = variables
@@ -378,6 +390,7 @@ mod tests {
             "hello",
             "web",
             variables.as_object().unwrap(),
+            &[],
         );
         let variables: Value = serde_json::from_slice(&files["variables.json"]).unwrap();
         assert_eq!(

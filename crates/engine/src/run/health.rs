@@ -36,9 +36,10 @@ impl HealthWait {
         route: Route,
         private_key: Zeroizing<String>,
     ) -> HealthWait {
+        let subject = Subject::new(item, given, route, private_key);
         HealthWait {
-            checks: item.health.clone(),
-            subject: Subject::new(item, given, route, private_key),
+            checks: subject.checks(item),
+            subject,
         }
     }
 }

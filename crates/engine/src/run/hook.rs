@@ -10,7 +10,7 @@ use super::{
     step::{Attempt, StepResult},
 };
 
-/// Pause between two looks at the mark.
+/// Longest pause between two looks at the mark.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 impl Attempt {
@@ -22,6 +22,7 @@ impl Attempt {
         let name = self.name()?;
         let message = format!("waiting at a hook of `{name}` until somebody lets the run go on");
         self.log.info(message).await;
+        let pause = run_context.core.config.poll_longest.min(LOOK_EVERY);
         loop {
             // During an outage of the database the run waits further.
             match store.step_is_released(tenant, run, &self.step.id).await {
@@ -29,7 +30,7 @@ impl Attempt {
                 Err(error) if !error.is_transient() => {
                     return Err(Ended::lasting(error.to_string()));
                 }
-                Ok(false) | Err(_) => self.pause(LOOK_EVERY).await?,
+                Ok(false) | Err(_) => self.pause(pause).await?,
             }
         }
     }

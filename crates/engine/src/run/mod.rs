@@ -15,6 +15,8 @@ mod guard;
 mod health;
 mod hook;
 mod host_key;
+mod hosts;
+mod install;
 mod jobs;
 mod log;
 mod origin;

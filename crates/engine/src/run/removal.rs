@@ -9,9 +9,6 @@ use super::{
     step::{Attempt, StepResult},
 };
 
-/// The file of `types::catalog::REMOVAL_TASKS`, as Ansible's `tasks_from` names it.
-const REMOVAL: Tasks<'static> = Tasks::File("remove.yml");
-
 impl Attempt {
     /// Takes a component's software off its server, if the server stays and the item brings a removal.
     pub(super) async fn remove_component(&self, name: &str, spec: &ResourceSpec) -> StepResult {
@@ -43,7 +40,7 @@ impl Attempt {
             .properties
             .retain(|name, _| !requires.iter().any(|one| one.name == *name));
         let (mut files, route, private_key) = self
-            .role_on_host((name, &alone), &item, &given, REMOVAL)
+            .role_on_host((name, &alone), &item, &given, Tasks::REMOVAL)
             .await?;
         let detached = self.detach(name, &route, &private_key).await?;
         if let Some(detached) = &detached {

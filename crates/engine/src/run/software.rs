@@ -16,6 +16,7 @@ use super::{
     context::RunContext,
     detached::Detached,
     health::HealthWait,
+    hosts,
     jobs::{Live, Positions},
     log::{LogSource, StepLog},
     outcome::Ended,
@@ -124,22 +125,44 @@ impl Attempt {
                 "the files of item `{role}` cannot be read ({error}); upload the same version of it again"
             ))
         })?;
-        if names_services {
-            let RunContext {
-                known,
-                parameters,
-                catalog,
-                ..
-            } = &*self.run_context;
-            let item_of = |resource_type: &str| {
-                let item = catalog.of_type(resource_type);
-                item.map(|item| &item.described)
-            };
-            let services = registry::services(known, &known.scope(parameters), item_of);
-            variables.insert(registry::VARIABLE.to_owned(), services);
-        }
+        let RunContext {
+            known,
+            parameters,
+            catalog,
+            ..
+        } = &*self.run_context;
+        let item_of = |resource_type: &str| {
+            let item = catalog.of_type(resource_type);
+            item.map(|item| &item.described)
+        };
+        let scope = known.scope(parameters);
+        let services = names_services.then(|| registry::services(known, &scope, item_of));
+        let host_names = match tasks {
+            Tasks::Main => {
+                let is_component = |resource_type: &str| item_of(resource_type).is_some();
+                let names = hosts::names(spec, known, &scope, services.as_ref(), is_component);
+                // An earlier set-up can have left names.
+                let entry = known.get(name);
+                let is_first = entry.is_none_or(|entry| entry.reference.is_none());
+                if names.is_empty() && is_first {
+                    Vec::new()
+                } else {
+                    hosts::tasks(&names)
+                }
+            }
+            removal if removal == Tasks::REMOVAL => hosts::tasks(&BTreeMap::new()),
+            Tasks::File(_) => Vec::new(),
+        };
+        let services = services.map(|list| (registry::VARIABLE.to_owned(), list));
+        variables.extend(services);
         let mut files = ansible::ssh_files(&route, &private_key);
-        files.extend(ansible::play((&role, tasks), name, &host, &variables));
+        files.extend(ansible::play(
+            (&role, tasks),
+            name,
+            &host,
+            &variables,
+            &host_names,
+        ));
         files.extend(
             role_files
                 .into_iter()

@@ -109,6 +109,7 @@ impl Attempt {
             StepKind::OpenBastion => self.open_bastion().await,
             StepKind::CloseBastion => self.close_bastion().await,
             StepKind::WaitForSsh => self.wait_for_ssh().await,
+            StepKind::Install => self.install().await,
             StepKind::Configure => self.configure().await,
             StepKind::Pause => self.rest().await,
             StepKind::Hook => self.hook().await,

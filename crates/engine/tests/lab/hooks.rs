@@ -1,10 +1,13 @@
 //! Hooks of environments: a run waits until a person lets it go on.
 
 use api::{RunState, Started, StepState};
-use engine::{Error, NewDeployment};
+use engine::{Changes, Error, NewDeployment};
 use hot::bundle::Bundle;
 
-use crate::bench::{Bench, facts, steps};
+use crate::{
+    bench::{Bench, facts, steps},
+    update::to,
+};
 
 const TEMPLATE: &str = "heat_template_version: 2021-04-16
 resources:
@@ -85,4 +88,23 @@ async fn a_run_that_waits_at_a_hook_can_be_cancelled() {
         .unwrap();
     let ended = bench.end_of(&started.run).await;
     assert_eq!(ended.state, RunState::Cancelled, "{ended:#?}");
+}
+
+#[tokio::test]
+async fn an_update_takes_the_place_of_a_run_that_waits_at_a_hook() {
+    let bench = Bench::new().await;
+    let started = bench.start_with_hooks().await;
+    bench
+        .until_step(&started.run, "sub:pre-create", StepState::Running)
+        .await;
+    let changes = Changes {
+        instead_of: Some(started.run.clone()),
+        bundle: Some(Bundle::default()),
+        ..to(TEMPLATE)
+    };
+    let run = bench.update(&started.deployment, changes).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let replaced = bench.end_of(&started.run).await;
+    assert_eq!(replaced.state, RunState::Cancelled);
+    assert_eq!(steps(&replaced)["sub:pre-create"].0, StepState::Cancelled);
 }

@@ -1,7 +1,7 @@
 //! Random sequences of what users and the world do to one deployment: deploy, update, replace a run at work, cancel, crash,
-//! resume, roll back, suspend, scale a group, undeploy, calls that fail, and a server that is deleted by somebody else and
-//! repaired. After each sequence, the deployment still reaches any template, the cloud holds its resources once, and an
-//! undeployment leaves nothing.
+//! resume, roll back, suspend, scale a group, wait at hooks, undeploy, calls that fail, and a server that is deleted by
+//! somebody else and repaired. After each sequence, the deployment still reaches any template, the cloud holds its resources
+//! once, and an undeployment leaves nothing.
 //!
 //! Each day has seeds of its own, so that many runs try many sequences. A failing sequence is repeated by its seed:
 //! `STACKLOOM_SEED=20783000017 cargo test -p engine --test lab random`. `STACKLOOM_SEQUENCES=10000` sets the number of sequences of
@@ -9,9 +9,11 @@
 
 use std::{io::Write, ops::Range, time::Duration};
 
-use api::{DeploymentState, ResourceState, RunState, ScaleRequest};
-use engine::{Error, Force};
+use api::{DeploymentState, ResourceState, RunState, ScaleRequest, StepState};
+use engine::{Changes, Error, Force};
+use hot::bundle::Bundle;
 use lab::{CallFault, Damage, Fault};
+use planner::workflow::StepKind;
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 use store::SealedKind;
 
@@ -131,6 +133,14 @@ fn types(bench: &Bench) -> Vec<String> {
     types.into_iter().map(String::from).collect()
 }
 
+/// An environment with a hook for a network and a server, if the template has them.
+fn with_hooks(hook: &str) -> Bundle {
+    let rules = format!("front: {{hooks: {hook}}}, web: {{hooks: {hook}}}");
+    let text = format!("resource_registry: {{resources: {{{rules}}}}}\n");
+    let file = "hooks.yaml".to_owned();
+    Bundle::new([(file.clone(), text)], [file])
+}
+
 /// One sequence.
 struct Walk<'a> {
     random: StdRng,
@@ -197,12 +207,18 @@ impl Walk<'_> {
     async fn update(&mut self, bench: &Bench, instead_of: Option<String>) -> String {
         let targets = self.targets;
         let at = self.random.random_range(0..targets.len());
-        let what = match instead_of {
-            None => format!("update to {at}"),
-            Some(_) => format!("update to {at} in the place of a run"),
-        };
-        let changes = engine::Changes {
+        let hooks = ["pre-create", "post-create", "pre-update", "post-update"];
+        let hook = hooks.choose(&mut self.random).copied();
+        let hook = hook.filter(|_| self.random.random_bool(0.2));
+        let place = instead_of.as_ref().map(|_| " in the place of a run");
+        let what = format!(
+            "update to {at}{}, hooks {hook:?}",
+            place.unwrap_or_default()
+        );
+        let changes = Changes {
             instead_of,
+            // Without new hooks, it keeps those that there are.
+            bundle: hook.map(with_hooks),
             ..to(&targets[at].0)
         };
         let update = bench.engine.update(&bench.actor, &self.deployment, changes);
@@ -286,7 +302,8 @@ impl Walk<'_> {
             self.waits(bench).await;
             bench.crash().await;
         }
-        let run = bench.end_of(&self.run).await;
+        self.settled(bench).await;
+        let run = bench.engine.run(&bench.tenant, &self.run).await.unwrap();
         assert_eq!(
             run.state,
             RunState::Succeeded,
@@ -329,9 +346,18 @@ impl Walk<'_> {
         }
     }
 
+    /// Until the run ends. Somebody lets it go on where it waits at a hook.
     async fn settled(&self, bench: &Bench) {
         let has_ended = async || {
             let run = bench.engine.run(&bench.tenant, &self.run).await.unwrap();
+            let hooks = run.steps.iter().filter(|step| step.kind == StepKind::Hook);
+            for hook in hooks.filter(|hook| hook.state == StepState::Running) {
+                let released = bench.engine.release_hook(&bench.tenant, &run.id, &hook.id);
+                let released = released.await;
+                // The run can have gone on meanwhile.
+                let fits = matches!(released, Ok(()) | Err(Error::NotPossibleNow(_)));
+                assert!(fits, "{released:?}, after {:#?}", self.acts);
+            }
             run.state.is_final()
         };
         bench.eventually("the run ends", has_ended).await;
@@ -364,7 +390,11 @@ impl Walk<'_> {
             assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
         } else if shown.state != DeploymentState::Undeployed {
             let (template, resources) = self.targets.choose(&mut self.random).unwrap();
-            let run = bench.update(&self.deployment, to(template)).await;
+            let without_hooks = Changes {
+                bundle: Some(Bundle::default()),
+                ..to(template)
+            };
+            let run = bench.update(&self.deployment, without_hooks).await;
             assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
             // An update keeps the size of a group.
             let groups = bench.shown(&self.deployment).await.groups;

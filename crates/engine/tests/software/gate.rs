@@ -68,12 +68,20 @@ async fn a_closed_gate_delays_only_what_needs_it() {
     let (run, events) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let at = |name: &str, wanted: StepState| {
-        let id = format!("{name}:configure");
+        let id = if name.contains(':') {
+            name.to_owned()
+        } else {
+            format!("{name}:configure")
+        };
         let is_it = |event: &Event| matches!(&event.body, EventBody::Step { step, state, .. } if *step == id && *state == wanted);
         events.iter().position(is_it).unwrap()
     };
     let opens = at("slow", StepState::Succeeded);
     assert!(opens < at("reader", StepState::Running));
+    assert!(
+        at("reader:install", StepState::Succeeded) < opens,
+        "only the configuration waits for the gate"
+    );
     assert!(
         at("first", StepState::Succeeded) < opens && at("second", StepState::Running) < opens,
         "the other path goes on while the gate is closed"

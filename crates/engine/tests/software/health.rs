@@ -54,7 +54,25 @@ async fn what_requires_a_component_waits_until_it_is_healthy_also_after_a_crash(
     let at = |text: &str| events.iter().position(|event| logs(event, text));
     let healthy = at("health of `slow`: Was tried often enough: yes");
     assert!(healthy.is_some() && healthy < at("running role `reader`"));
+    // The role of the reader finds its source in `/etc/hosts`.
+    assert!(at("TASK [Names of the deployment in /etc/hosts]").is_some());
     assert!(is_bastion_closed(&bench));
+
+    // The names are there already when the source changes and both roles run again.
+    let changes = engine::Changes {
+        template: template(4),
+        cloud: bench::facts(),
+        ..engine::Changes::default()
+    };
+    let update = bench
+        .engine
+        .update(&bench.actor, &started.deployment, changes);
+    let (run, events) = story(&bench, &update.await.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(state(&run, "reader:configure"), StepState::Succeeded);
+    let recaps = events.iter().filter(|event| logs(event, "RECAP web:"));
+    let unchanged = recaps.map(|event| logs(event, "changed=0"));
+    assert_eq!(unchanged.collect::<Vec<_>>(), [true, true]);
     all_goes(bench, &started.deployment).await;
 }
 

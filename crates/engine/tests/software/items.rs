@@ -39,7 +39,7 @@ macro_rules! items {
 
 items! {
     alertmanager apache application baseline dnsmasq etcd haproxy job keepalived mariadb memcached nginx node_exporter playbook
-    postgresql postgresql_replica prometheus rabbitmq redis redis_replica script wordpress
+    postgresql postgresql_replica prometheus rabbitmq redis redis_replica script service wordpress
 }
 
 fn own_items() -> PathBuf {

@@ -6,9 +6,10 @@
 //! A resource is complete after its `create` step, a component after its `configure` step. Steps wait for the
 //! completing steps of their resource's requirements. Servers with software are checked over SSH once the bastion is
 //! open. A replaced resource has a `create` step like a new one, and a `delete-old` step on its older copy; the order
-//! of removals is in [`remove`](super::remove). A software deployment is one like a component; its steps on one server
-//! follow each other, as with Heat's agent. Removals of software that run on its server are in [`last_runs`]. Each list
-//! is built by one traversal in dependency order, so the steps are ordered.
+//! of removals is in [`remove`](super::remove). A new component whose item can be installed alone has an `install` step,
+//! which does not wait for the components that the component refers to. A software deployment is one like a component;
+//! its steps on one server follow each other, as with Heat's agent. Removals of software that run on its server are in
+//! [`last_runs`]. Each list is built by one traversal in dependency order, so the steps are ordered.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -260,8 +261,10 @@ impl<'a> Compiler<'a> {
         let connections: HashSet<&String> = self.ssh.values().collect();
         let users = steps.iter().filter(|step| {
             let connects = step.after.iter().any(|id| connections.contains(id));
-            matches!(step.kind, StepKind::WaitForSsh | StepKind::Configure)
-                || (connects && matches!(step.kind, StepKind::Update | StepKind::Delete))
+            matches!(
+                step.kind,
+                StepKind::WaitForSsh | StepKind::Install | StepKind::Configure
+            ) || (connects && matches!(step.kind, StepKind::Update | StepKind::Delete))
         });
         let after = users.map(|step| step.id.clone()).collect();
         let close = Step::new(
@@ -479,6 +482,35 @@ impl<'a> Compiler<'a> {
         self.ssh.insert(server, id);
     }
 
+    /// The installation of a new component, if that can begin earlier than its configuration: it does not wait for those
+    /// of the other resources that the component's properties refer to.
+    fn install(
+        &self,
+        name: &'a str,
+        spec: &'a ResourceSpec,
+        others: &[&'a str],
+        mut after: Vec<String>,
+    ) -> Option<Step> {
+        let described = self.types.get(&spec.resource_type)?;
+        if !described.has_installation() || self.action(name) != Some(Action::Create) {
+            return None;
+        }
+        let referred: HashSet<&str> = spec.properties.values().flat_map(Expr::resources).collect();
+        let (referred, before): (Vec<&'a str>, Vec<&'a str>) = others
+            .iter()
+            .copied()
+            .partition(|name| referred.contains(*name));
+        let before = self.done_steps(before);
+        let later = self.done_steps(referred);
+        if later.iter().all(|step| before.contains(step)) {
+            return None;
+        }
+        after.extend(before);
+        let id = format!("{name}:install");
+        let step = Step::new(id, StepKind::Install, Some(name), after, CONFIGURE_SECONDS);
+        Some(step)
+    }
+
     fn configure(&mut self, name: &'a str, spec: &'a ResourceSpec, steps: &mut Vec<Step>) {
         if !self.is_touched(name) {
             return;
@@ -494,6 +526,11 @@ impl<'a> Compiler<'a> {
             .iter()
             .map(String::as_str)
             .filter(|required| Some(*required) != host);
+        let others: Vec<&'a str> = others.collect();
+        if let Some(install) = self.install(name, spec, &others, after.clone()) {
+            after.push(install.id.clone());
+            steps.push(install);
+        }
         after.extend(self.done_steps(others));
         let id = format!("{name}:configure");
         if self.changes.get(name).is_some_and(|change| change.upgrades) {

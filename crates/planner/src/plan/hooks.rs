@@ -47,7 +47,11 @@ pub(super) fn insert(rules: &[Rule], changes: &[Change], steps: &mut Vec<Step>) 
 fn works(step: &Step) -> bool {
     matches!(
         step.kind,
-        StepKind::Create | StepKind::Update | StepKind::Configure | StepKind::Delete
+        StepKind::Create
+            | StepKind::Update
+            | StepKind::Install
+            | StepKind::Configure
+            | StepKind::Delete
     )
 }
 

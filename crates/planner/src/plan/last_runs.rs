@@ -55,7 +55,8 @@ pub(super) fn connect(last_runs: &[LastRun<'_>], around: &Around<'_>, steps: &mu
             let is_successor = |step: &Step| {
                 let resource = step.resource.as_deref();
                 let host = resource.and_then(around.host_of);
-                step.kind == StepKind::Configure && host == Some(run.server)
+                matches!(step.kind, StepKind::Install | StepKind::Configure)
+                    && host == Some(run.server)
             };
             is_moved |= put_before(at, &is_successor, steps);
             // What the connection itself waits for comes before.

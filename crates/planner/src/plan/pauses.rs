@@ -62,7 +62,7 @@ fn works_on(step: &Step, members: &[String]) -> bool {
     };
     let is_work = matches!(
         step.kind,
-        StepKind::Create | StepKind::Update | StepKind::Configure
+        StepKind::Create | StepKind::Update | StepKind::Install | StepKind::Configure
     );
     let within = |member: &String| {
         let rest = resource.strip_prefix(member.as_str());

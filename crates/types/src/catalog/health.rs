@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// A check that tells whether a component works. It runs on the component's server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,21 @@ pub struct HealthCheck {
     pub timeout: u32,
     /// Time after the end of the role until which an attempt must succeed, in seconds.
     pub deadline: u32,
+    /// Input that must have a value; without one the check is left out. `None` for a check that is always made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+}
+
+impl HealthCheck {
+    /// True if the check is made for a component with these inputs.
+    pub fn applies(&self, inputs: &Map<String, Value>) -> bool {
+        let Some(input) = &self.when else { return true };
+        match inputs.get(input) {
+            None | Some(Value::Null | Value::Bool(false)) => false,
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(_) => true,
+        }
+    }
 }
 
 /// An attempt of a health check.
@@ -32,11 +48,12 @@ pub enum Probe {
     Http {
         /// Input with the port number.
         port: String,
-        /// Path, such as `/health`.
+        /// Path, such as `/health`, with inputs in braces.
         path: String,
-        /// Expected status. `None` accepts every status below 500: a page may redirect or ask for a login.
-        status: Option<u16>,
-        /// Text that the answer contains.
+        /// Expected status: a number, or an input in braces. `None` and an empty input accept every status below 500: a
+        /// page may redirect or ask for a login.
+        status: Option<String>,
+        /// Text that the answer contains, with inputs in braces. An empty one is not looked for.
         contains: Option<String>,
     },
     /// A DNS query over TCP is answered with a record.

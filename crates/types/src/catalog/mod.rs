@@ -22,6 +22,8 @@ pub const STATS: &str = "stats.";
 const TASKS: &str = "tasks/";
 /// The tasks that run when a component is taken out of the design and its server stays.
 pub const REMOVAL_TASKS: &str = "tasks/remove.yml";
+/// The tasks that install the software, and that need no other component. `tasks/main.yml` imports them.
+pub const INSTALLATION_TASKS: &str = "tasks/install.yml";
 
 /// A software component for servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +70,9 @@ pub struct CatalogItem {
     /// True if the role has [`REMOVAL_TASKS`], which take the software off its server.
     #[serde(default)]
     pub removes: bool,
+    /// True if the role has [`INSTALLATION_TASKS`], which run before the components that it requires are ready.
+    #[serde(default)]
+    pub installs: bool,
     /// True for an item of a project: a deployment stays on the version that its components were set up with, until an
     /// upgrade. Items of Stackloom itself have only the version that this release brings.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -193,7 +198,8 @@ fn dotted(one: &str, other: &str) -> Ordering {
 }
 
 impl CatalogItem {
-    /// Parses the texts of `item.yml` and `meta/argument_specs.yml`. The caller sets icon, readme and `removes`.
+    /// Parses the texts of `item.yml` and `meta/argument_specs.yml`. The caller sets icon, readme, `removes`
+    /// and `installs`.
     ///
     /// # Errors
     /// All problems of both texts. A path begins with the name of the file.

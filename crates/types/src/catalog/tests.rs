@@ -273,7 +273,7 @@ fn health_checks_have_defaults() {
     let page = Probe::Http {
         port: port(),
         path: "/".into(),
-        status: Some(200),
+        status: Some("200".into()),
         contains: Some("ok".into()),
     };
     assert_eq!(checks[1].probe, page);
@@ -285,6 +285,31 @@ fn health_checks_have_defaults() {
     };
     assert_eq!(checks[2].probe, record);
     assert!(matches!(checks[3].probe, Probe::Command { .. }));
+}
+
+#[test]
+fn options_stand_in_the_texts_of_a_check_and_decide_whether_it_is_made() {
+    let checks = health(
+        "  - {title: Answers, http: listen_port, path: '/{listen_port}', status: '{listen_port}', contains: '{\"up\": {}}', when: listen_port}
+  - {title: Accepts, tcp: listen_port}
+",
+    );
+    let checks = checks.unwrap();
+    let filled = Probe::Http {
+        port: "listen_port".into(),
+        path: "/{listen_port}".into(),
+        status: Some("{listen_port}".into()),
+        contains: Some("{\"up\": {}}".into()),
+    };
+    assert_eq!(checks[0].probe, filled);
+    let applies = |value: serde_json::Value| {
+        let inputs = serde_json::json!({ "listen_port": value });
+        checks[0].applies(inputs.as_object().unwrap())
+    };
+    assert!(applies(80.into()) && applies("80".into()) && applies(true.into()));
+    assert!(!applies("".into()) && !applies(false.into()) && !applies(None::<u16>.into()));
+    assert!(!checks[0].applies(&serde_json::Map::new()));
+    assert!(checks[1].applies(&serde_json::Map::new()));
 }
 
 #[test]
@@ -345,6 +370,26 @@ fn a_wrong_health_check_is_told_with_its_place() {
             "{title: x, http: listen_port, status: 20}",
             "health.0",
             "from 100 to 599",
+        ),
+        (
+            "{title: x, http: listen_port, status: '{listen_prt}'}",
+            "health.0",
+            "cannot stand in a status; did you mean `listen_port`",
+        ),
+        (
+            "{title: x, http: listen_port, path: '/{listen_prt}'}",
+            "health.0",
+            "cannot stand in a path; did you mean `listen_port`",
+        ),
+        (
+            "{title: x, http: listen_port, contains: '{password}'}",
+            "health.0",
+            "cannot stand in a text: it is secret",
+        ),
+        (
+            "{title: x, tcp: listen_port, when: listen_prt}",
+            "health.0",
+            "did you mean `listen_port`",
         ),
         (
             "{title: x, http: listen_port, dedline: 3}",

@@ -539,6 +539,34 @@ fn a_step_that_fails_while_its_run_gives_way_is_not_started_again() {
 }
 
 #[test]
+fn a_run_that_waits_at_a_hook_gives_way_at_once() {
+    for with_step_left in [true, false] {
+        let hook = [step("net:pre-create", StepKind::Hook, &[])];
+        let create = step("net:create", StepKind::Create, &["net:pre-create"]);
+        let steps = hook.into_iter().chain(with_step_left.then_some(create));
+        let mut walk = Simulation::started(&workflow(steps));
+        walk.take(Event::GiveWay);
+        assert_eq!(walk.told_to_stop, [0]);
+        walk.take(Event::Stopped(0));
+        assert_eq!(walk.run.steps[0].state, StepState::Cancelled);
+        assert_eq!(walk.run.state, RunState::Cancelled);
+    }
+}
+
+#[test]
+fn hooks_and_pauses_take_no_slot() {
+    let kinds = [
+        ("a:pre-create", StepKind::Hook),
+        ("b:pre-create", StepKind::Hook),
+        ("c:pre-create", StepKind::Hook),
+        ("g:pause-1", StepKind::Pause),
+        ("net:create", StepKind::Create),
+    ];
+    let walk = Simulation::started(&workflow(kinds.map(|(id, kind)| step(id, kind, &[]))));
+    assert_eq!(walk.active.len(), 5, "there are three slots");
+}
+
+#[test]
 fn a_run_without_a_step_left_does_not_give_way() {
     let mut walk = Simulation::started(&software());
     for step in ["net:create", "bastion:open", "web:create", "web:ssh"] {

@@ -147,7 +147,13 @@ impl Attempt {
             "stackloom_folder": folder, "stackloom_argv": argv, "stackloom_as_root": as_root,
         });
         let variables = variables.as_object().cloned().unwrap_or_default();
-        files.extend(ansible::play((ROLE, Tasks::Main), ROLE, server, &variables));
+        files.extend(ansible::play(
+            (ROLE, Tasks::Main),
+            ROLE,
+            server,
+            &variables,
+            &[],
+        ));
         for (path, text) in [("tasks/main.yml", TASKS), ("files/script", text)] {
             files.insert(format!("roles/{ROLE}/{path}"), text.as_bytes().to_vec());
         }

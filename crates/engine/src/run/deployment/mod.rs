@@ -229,7 +229,13 @@ impl Attempt {
         let argv = match configuration.tool {
             Tool::Ansible => {
                 variables.extend(inputs);
-                files.extend(ansible::play((ROLE, Tasks::Main), name, host, &variables));
+                files.extend(ansible::play(
+                    (ROLE, Tasks::Main),
+                    name,
+                    host,
+                    &variables,
+                    &[],
+                ));
                 files.extend(playbook_files(name, host, &configuration.text()));
                 playbook_command(&configuration.options)
             }
@@ -255,7 +261,13 @@ impl Attempt {
                     &["environment", "input.json"]
                 };
                 variables.insert("stackloom_inputs".to_owned(), json!(inputs));
-                files.extend(ansible::play((ROLE, Tasks::Main), name, host, &variables));
+                files.extend(ansible::play(
+                    (ROLE, Tasks::Main),
+                    name,
+                    host,
+                    &variables,
+                    &[],
+                ));
                 let role = [
                     ("tasks/main.yml", SCRIPT_TASKS),
                     ("tasks/outputs.yml", OUTPUT_TASKS),

@@ -12,6 +12,7 @@ mod circles;
 mod deployments;
 mod digest;
 mod hooks;
+mod installation;
 mod messages;
 mod removal;
 mod repair;

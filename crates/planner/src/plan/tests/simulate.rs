@@ -152,6 +152,7 @@ impl World {
                 }
             }
             StepKind::WaitForSsh
+            | StepKind::Install
             | StepKind::OpenBastion
             | StepKind::CloseBastion
             | StepKind::Pause

@@ -8,9 +8,9 @@ use hot::{
 };
 use yaql::shown;
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "title", "tcp", "http", "dns", "command", "path", "status", "contains", "name", "type",
-    "interval", "timeout", "deadline",
+    "interval", "timeout", "deadline", "when",
 ];
 /// Keys of the probes, of which a check has one.
 const PROBES: [&str; 4] = ["tcp", "http", "dns", "command"];
@@ -48,6 +48,7 @@ impl Reader<'_> {
             interval: self.seconds(node, "interval", path, 2, 60),
             timeout: self.seconds(node, "timeout", path, 5, 60),
             deadline: self.seconds(node, "deadline", path, 120, WAIT_SECONDS_MAX),
+            when: self.text(node, "when", path),
             probe: probe?,
         })
     }
@@ -103,7 +104,7 @@ impl Reader<'_> {
     fn http_path(&mut self, node: &Node, path: &str) -> String {
         let text = self.bounded(node, "path", path);
         let text = text.unwrap_or_else(|| "/".to_owned());
-        if !text.starts_with('/') || !text.chars().all(|c| c.is_ascii_graphic()) {
+        if !text.starts_with(['/', '{']) || !text.chars().all(|c| c.is_ascii_graphic()) {
             let message = format!(
                 "`{}` is no path of a URL such as `/health`: it begins with `/`; write other characters as `%20`",
                 shown(&text)
@@ -148,15 +149,17 @@ impl Reader<'_> {
         })
     }
 
-    fn status(&mut self, node: &Node, path: &str) -> Option<u16> {
-        let status = self.number(node, "status", path)?;
-        let status = u16::try_from(status).ok();
-        let status = status.filter(|status| (100..600).contains(status));
-        if status.is_none() {
+    /// A number, or an option of the role in braces.
+    fn status(&mut self, node: &Node, path: &str) -> Option<String> {
+        let status = self.text(node, "status", path)?;
+        let number = status.parse::<u16>().ok();
+        let is_status = number.is_some_and(|status| (100..600).contains(&status));
+        if !is_status && words(&status).next().is_none() {
             let message = "`status` takes an HTTP status from 100 to 599".to_owned();
             self.error(path, node.span.start, message);
+            return None;
         }
-        status
+        Some(status)
     }
 
     fn seconds(&mut self, node: &Node, key: &str, path: &str, default: u32, most: u32) -> u32 {
@@ -185,17 +188,26 @@ impl Reader<'_> {
                 );
                 self.error(&path, at, message);
             }
+            if let Some(option) = check.when.as_deref().filter(|one| !inputs.contains(one)) {
+                let near = did_you_mean(option, inputs.iter().copied());
+                let message = format!(
+                    "`{}` is no option of the role{near}; `when` names the option without which the check is left out",
+                    shown(option)
+                );
+                self.error(&path, at, message);
+            }
             let secret = item.inputs.iter().filter(|input| input.secret);
-            if let Probe::Dns { name, .. } = &check.probe {
-                for word in words(name) {
+            for (place, text) in filled_texts(&check.probe) {
+                for word in words(text) {
                     let problem = if secret.clone().any(|input| input.name == word) {
-                        ": it is secret, and everybody who can reach the server could ask for the name".to_owned()
-                    } else if inputs.contains(&word) {
+                        ": it is secret, and the service and the log see it".to_owned()
+                    } else if inputs.contains(&word) || place == "text" {
                         continue;
                     } else {
                         did_you_mean(word, inputs.iter().copied())
                     };
-                    let message = format!("`{{{}}}` cannot stand in a name{problem}", shown(word));
+                    let message =
+                        format!("`{{{}}}` cannot stand in a {place}{problem}", shown(word));
                     self.error(&path, at, message);
                 }
             }
@@ -210,5 +222,25 @@ impl Reader<'_> {
                 self.error(&path, at, message);
             }
         }
+    }
+}
+
+/// The texts of a probe in which options stand in braces, each with its place. Braces in a text that an answer contains
+/// can also be the answer's own, as in JSON.
+fn filled_texts(probe: &Probe) -> Vec<(&'static str, &str)> {
+    match probe {
+        Probe::Http {
+            path,
+            status,
+            contains,
+            ..
+        } => {
+            let status = status.as_deref().map(|status| ("status", status));
+            let text = contains.as_deref().map(|text| ("text", text));
+            let texts = [Some(("path", path.as_str())), status, text];
+            texts.into_iter().flatten().collect()
+        }
+        Probe::Dns { name, .. } => vec![("name", name)],
+        Probe::Tcp { .. } | Probe::Command { .. } => Vec::new(),
     }
 }

@@ -35,6 +35,7 @@ impl Reader<'_> {
             commands: Vec::new(),
             health: Vec::new(),
             removes: false,
+            installs: false,
             versioned: false,
             tested: Vec::new(),
         };

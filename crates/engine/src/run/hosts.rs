@@ -1,0 +1,226 @@
+//! Names in `/etc/hosts` of the servers on which roles run. Pure.
+//!
+//! A role finds the components and servers that its component refers to, and those in `stackloom_services`, by their
+//! names in the design. Each component has a block of its own in the file, so that components on one server do not undo
+//! each other's names. Like `stackloom_services`, the block is as the deployment is at the moment when the role runs. A
+//! component that is required, and changes, runs the role again, which writes the new address.
+
+use std::{collections::BTreeMap, net::IpAddr};
+
+use hot::expr::Scope;
+use planner::workflow::ResourceSpec;
+use serde_json::{Value, json};
+use types::SERVER;
+
+use crate::resources::{Addresses, ResourceTable};
+
+/// The names of a component's block, each with its address: the private one, as in the endpoint of a requirement.
+/// `services` is the value of `stackloom_services`, and `is_component` knows the resource types of the catalogue.
+pub(super) fn names(
+    spec: &ResourceSpec,
+    known: &ResourceTable,
+    scope: &dyn Scope,
+    services: Option<&Value>,
+    is_component: impl Fn(&str) -> bool,
+) -> BTreeMap<String, IpAddr> {
+    let own = spec.host();
+    let server_of = |name: &str| {
+        let spec = known.get(name)?.spec;
+        match spec.resource_type.as_str() {
+            SERVER => Some(name.to_owned()),
+            other if is_component(other) => spec.host().map(str::to_owned),
+            _ => None,
+        }
+    };
+    let required = spec.requires.iter().map(String::as_str);
+    let listed = services.and_then(Value::as_array).into_iter().flatten();
+    let listed = listed.filter_map(|service| service.get("component")?.as_str());
+    let found = required.chain(listed).filter(|name| Some(*name) != own);
+    let found: Vec<(&str, String)> = found
+        .filter_map(|name| Some((name, server_of(name)?)))
+        .collect();
+    let mut names = BTreeMap::new();
+    if found.is_empty() {
+        return names;
+    }
+    let entries = known.all();
+    for (name, server) in &found {
+        let Addresses { private, public } = Addresses::among(&entries, scope, server);
+        let address = private.or(public);
+        let Some(address) = address.and_then(|text| text.parse::<IpAddr>().ok()) else {
+            continue;
+        };
+        let server = Some(server.as_str()).filter(|server| Some(*server) != own);
+        for name in std::iter::once(*name).chain(server) {
+            names.extend(host_name(name).map(|name| (name, address)));
+        }
+    }
+    names
+}
+
+/// The host name of a resource: members of groups have `-` for `/`. `None` if the name cannot be one.
+fn host_name(name: &str) -> Option<String> {
+    let name = name.replace('/', "-");
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_host_name = !name.is_empty()
+        && name.chars().all(fits)
+        && !name.eq_ignore_ascii_case("localhost")
+        && name.parse::<IpAddr>().is_err();
+    is_host_name.then_some(name)
+}
+
+/// The tasks that write a component's block, or remove it if there are no names.
+///
+/// A server in a container has its file mounted, so that it cannot be replaced and is written in place. On images such as
+/// Debian's, cloud-init writes the file anew at each boot: it is told to keep all but the server's own name.
+pub(super) fn tasks(names: &BTreeMap<String, IpAddr>) -> Vec<Value> {
+    let lines: Vec<String> = names
+        .iter()
+        .map(|(name, address)| format!("{address} {name}"))
+        .collect();
+    let block = json!({
+        "name": "Names of the deployment in /etc/hosts",
+        "ansible.builtin.blockinfile": {
+            "path": "/etc/hosts",
+            "marker": "# {mark} stackloom {{ stackloom_component }}",
+            "block": lines.join("\n"),
+            "create": true,
+            "unsafe_writes": true,
+        },
+    });
+    let keep = json!({
+        "name": "Keep the names when the server boots",
+        "ansible.builtin.copy": {
+            "dest": "/etc/cloud/cloud.cfg.d/99-stackloom-hosts.cfg",
+            "content": "# Of Stackloom: names of the deployment are in /etc/hosts.\nmanage_etc_hosts: localhost\n",
+            "mode": "0644",
+        },
+        "register": "stackloom_hosts_kept",
+        // Without cloud-init there is no such folder.
+        "failed_when": "stackloom_hosts_kept is failed and 'does not exist' not in stackloom_hosts_kept.msg",
+    });
+    if names.is_empty() {
+        vec![block]
+    } else {
+        vec![block, keep]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::ResourceState;
+    use hot::expr::Expr;
+    use serde_json::Map;
+    use store::ResourceRow;
+
+    use super::*;
+    use crate::testing::resource;
+
+    const NGINX: &str = "Stackloom::Catalog::nginx";
+
+    fn row(name: &str, spec: ResourceSpec, attributes: Value) -> ResourceRow {
+        ResourceRow {
+            name: name.into(),
+            spec,
+            physical_id: None,
+            reference: None,
+            attributes: attributes.as_object().cloned().unwrap_or_default(),
+            state: ResourceState::Ready,
+            incarnation: 0,
+            made_from: BTreeMap::new(),
+            made_with: None,
+            tried: Map::new(),
+            read_at: None,
+            health: None,
+        }
+    }
+
+    fn server(name: &str, address: &str) -> ResourceRow {
+        let spec = resource(SERVER, []);
+        row(name, spec, json!({ "first_address": address }))
+    }
+
+    fn on(host: &str) -> ResourceSpec {
+        resource(NGINX, [("host", Expr::GetResource(host.into()))])
+    }
+
+    /// The names in the block of a component on `gate` that requires these resources.
+    fn of(requires: &[&str], services: Option<&Value>) -> BTreeMap<String, String> {
+        let mut spec = on("gate");
+        spec.requires = requires.iter().map(|&name| name.to_owned()).collect();
+        let known = ResourceTable::of(vec![
+            server("gate", "10.0.0.1"),
+            server("web", "10.0.0.5"),
+            server("tier/0/web", "10.0.0.6"),
+            server("not a name", "10.0.0.7"),
+            server("localhost", "10.0.0.8"),
+            server("without", "none"),
+            row("page", on("web"), Value::Null),
+            row("beside", on("gate"), Value::Null),
+            row("tier/0/page", on("tier/0/web"), Value::Null),
+            row("net", resource("OS::Neutron::Net", []), Value::Null),
+        ]);
+        let none = BTreeMap::new();
+        let names = names(&spec, &known, &known.scope(&none), services, |one| {
+            one == NGINX
+        });
+        let names = names.into_iter();
+        names
+            .map(|(name, address)| (name, address.to_string()))
+            .collect()
+    }
+
+    fn expected<const N: usize>(names: [(&str, &str); N]) -> BTreeMap<String, String> {
+        let names = names.into_iter();
+        names
+            .map(|(name, address)| (name.to_owned(), address.to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn a_component_that_is_required_has_its_name_and_that_of_its_server() {
+        let found = of(&["gate", "net", "page", "beside"], None);
+        let names = [
+            ("beside", "10.0.0.1"),
+            ("page", "10.0.0.5"),
+            ("web", "10.0.0.5"),
+        ];
+        assert_eq!(found, expected(names));
+        assert_eq!(of(&["gate"], None), expected([]));
+    }
+
+    #[test]
+    fn members_of_groups_have_names_with_dashes() {
+        let names = [("tier-0-page", "10.0.0.6"), ("tier-0-web", "10.0.0.6")];
+        assert_eq!(of(&["tier/0/page"], None), expected(names));
+    }
+
+    #[test]
+    fn services_of_the_list_have_names_too() {
+        let services = json!([{"component": "page", "server": "web", "address": "10.0.0.5"}]);
+        let names = [("page", "10.0.0.5"), ("web", "10.0.0.5")];
+        assert_eq!(of(&["gate"], Some(&services)), expected(names));
+    }
+
+    #[test]
+    fn names_that_the_file_cannot_have_and_unknown_addresses_are_left_out() {
+        let requires = ["not a name", "localhost", "without", "web"];
+        assert_eq!(of(&requires, None), expected([("web", "10.0.0.5")]));
+        assert_eq!(host_name("10.0.0.9"), None);
+        assert_eq!(host_name("{{ x }}"), None);
+    }
+
+    #[test]
+    fn the_block_of_a_component_without_names_is_removed() {
+        let block = |names: &BTreeMap<String, IpAddr>| {
+            let tasks = tasks(names);
+            let block = tasks[0]["ansible.builtin.blockinfile"]["block"].clone();
+            (block, tasks.len())
+        };
+        let address: IpAddr = "10.0.0.5".parse().unwrap();
+        let names = ["page", "web"].map(|name| (name.to_owned(), address));
+        let lines = json!("10.0.0.5 page\n10.0.0.5 web");
+        assert_eq!(block(&names.into_iter().collect()), (lines, 2));
+        assert_eq!(block(&BTreeMap::new()), (json!(""), 1));
+    }
+}
