@@ -188,7 +188,7 @@ impl Engine {
         let row = self.live_row(&actor.tenant, deployment).await?;
         self.abandon_paused_run(actor, &row, force).await?;
         let row = self.deployment_row(&actor.tenant, deployment).await?;
-        self.check_idle(&row).await?;
+        self.check_unchanging(&row).await?;
 
         let there = self
             .core
@@ -275,6 +275,7 @@ impl Engine {
         })
     }
 
+    /// Checks that no run of a deployment is at work, neither a change nor a command.
     pub(super) async fn check_idle(&self, row: &DeploymentRow) -> Result<()> {
         let store = &self.core.store;
         let runs = store.run_list_open(&row.tenant, &row.shown.id).await?;
@@ -282,6 +283,22 @@ impl Engine {
             Some(busy) => Err(Error::Busy(busy.shown.id)),
             None => Ok(()),
         }
+    }
+
+    /// Checks that no change of a deployment is at work. Commands may be: they run beside it.
+    pub(super) async fn check_unchanging(&self, row: &DeploymentRow) -> Result<()> {
+        match self.change_at_work(row).await? {
+            Some(busy) => Err(Error::Busy(busy.shown.id)),
+            None => Ok(()),
+        }
+    }
+
+    /// The change of a deployment that is at work. There is at most one.
+    pub(super) async fn change_at_work(&self, row: &DeploymentRow) -> Result<Option<RunRow>> {
+        let store = &self.core.store;
+        let runs = store.run_list_open(&row.tenant, &row.shown.id).await?;
+        let mut changes = runs.into_iter();
+        Ok(changes.find(|run| run.shown.kind != RunKind::Command))
     }
 
     /// Abandons a paused run, because it must not prevent an undeployment. Its always-run steps (the closing of the

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use api::{RunKind, RunState, Severity, Started};
-use store::{DeploymentRow, Outcome};
+use store::{DeploymentRow, Outcome, RunRow};
 use tokio::{sync::oneshot, time::timeout};
 use tracing::Instrument;
 
@@ -74,7 +74,9 @@ impl Engine {
     /// ago.
     async fn check_replaceable(&self, row: &DeploymentRow, run: &str) -> Result<()> {
         let open = self.core.store.run_list_open(&row.tenant, &row.shown.id);
-        let Some(open) = open.await?.into_iter().next() else {
+        let mut open = open.await?.into_iter();
+        let is_meant = |open: &RunRow| open.shown.id == run || open.shown.kind != RunKind::Command;
+        let Some(open) = open.find(is_meant) else {
             return self.is_based_on(row, run).await;
         };
         if open.shown.id != run {

@@ -16,6 +16,7 @@ mod health;
 mod hook;
 mod host_key;
 mod jobs;
+mod lock;
 mod log;
 mod origin;
 mod outcome;
