@@ -1,5 +1,6 @@
 //! The facade: the operations that the server calls.
 
+mod at_work;
 mod begin;
 mod catalog;
 mod check;
