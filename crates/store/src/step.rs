@@ -403,6 +403,65 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_server_is_locked_for_one_run_until_its_step_moves() {
+        for database in Database::each().await {
+            let (store, tenant) = (&database.store, tenant());
+            deployment_insert(store, &tenant, "d").await;
+            run_insert(store, &tenant, "d", "command", &Workflow::default()).await;
+            sqlx::query("UPDATE runs SET kind = 'command'")
+                .execute(&store.pool)
+                .await
+                .unwrap();
+            // A change beside a command.
+            run_insert(store, &tenant, "d", "change", &Workflow::default()).await;
+            run_step(store, "command", "web:command").await;
+            run_step(store, "change", "web:delete").await;
+            let command = async || {
+                let lock = store.step_lock(&tenant, ("command", 0), "web:command", "web");
+                lock.await.unwrap()
+            };
+            let change = async || {
+                let lock = store.step_lock(&tenant, ("change", 0), "web:delete", "web");
+                lock.await.unwrap()
+            };
+            assert_eq!(command().await, None);
+            assert_eq!(command().await, None, "it keeps it, as after a crash");
+            let other = LockingStep {
+                step: "web:command".into(),
+                run: "command".into(),
+                kind: RunKind::Command,
+                author: "demo".into(),
+            };
+            assert_eq!(change().await, Some(other));
+            let locks = async |tenant: &Tenant| store.step_list_locks(tenant, "d").await.unwrap();
+            assert_eq!(locks(&tenant).await, ["web"]);
+
+            for stranger in strangers() {
+                let lock = store.step_lock(&stranger, ("change", 0), "web:delete", "db");
+                assert!(lock.await.is_err());
+                assert_eq!(locks(&stranger).await, Vec::<String>::new());
+            }
+            // A holder that was thought dead.
+            let lock = store.step_lock(&tenant, ("change", -1), "web:delete", "db");
+            assert!(lock.await.is_err());
+
+            let to = async |state: StepState| {
+                let mut connection = store.pool.acquire().await.unwrap();
+                let (to, now) = ((state, 1, None), now_text());
+                let moved = set_state(&mut connection, "command", "web:command", to, &now);
+                moved.await.unwrap();
+            };
+            to(StepState::Retrying).await;
+            assert_eq!(locks(&tenant).await, Vec::<String>::new());
+            assert_eq!(change().await, None);
+            to(StepState::Running).await;
+            let other = command().await.map(|other| other.run);
+            assert_eq!(other.as_deref(), Some("change"));
+            assert_eq!(locks(&tenant).await, ["web"]);
+        }
+    }
+
+    #[tokio::test]
     async fn crashes_in_a_row_are_counted_and_orderly_stops_are_not() {
         for database in Database::each().await {
             let (store, tenant) = (&database.store, tenant());
