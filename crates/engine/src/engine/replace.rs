@@ -11,7 +11,7 @@ use store::{DeploymentRow, Outcome, RunRow};
 use tokio::{sync::oneshot, time::timeout};
 use tracing::Instrument;
 
-use super::{Changes, Engine, Force, begin::check_quota, let_go, reviewed::check_digest};
+use super::{Changes, Engine, begin::check_quota, let_go, reviewed::check_digest};
 use crate::{Actor, Error, Result, run::Command};
 
 /// Time that a request waits for the end of the steps at work. The update begins later by itself.
@@ -136,7 +136,7 @@ impl Engine {
             match now.shown.state {
                 state if state.is_final() => return Ok(()),
                 // Nothing of it runs, and its own login does not come back by itself.
-                RunState::Paused => self.abandon_paused_run(actor, row, Force::No).await?,
+                RunState::Paused => self.abandon_paused_change(actor, row).await?,
                 _ => {}
             }
             tokio::select! {
