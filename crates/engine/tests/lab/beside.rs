@@ -98,9 +98,9 @@ async fn a_deletion_waits_for_the_command_on_its_server_also_after_a_crash() {
     let (mut bench, deployment) = bench(PATIENCE).await;
     let command = bench.waiting_command(&deployment).await;
     assert_eq!(bench.lock(&command, "web").await, None);
-    let undeploy = bench.undeployment_that_waits(&deployment).await;
     bench.crash().await;
     assert!(bench.is_locked(&deployment, "web").await);
+    let undeploy = bench.undeployment_that_waits(&deployment).await;
     let waiting = bench.engine.run(&bench.tenant, &undeploy).await.unwrap();
     assert_eq!(steps(&waiting)["web:delete"].0, StepState::Running);
 
