@@ -188,7 +188,7 @@ impl Walk<'_> {
                 }
                 95..100 => self.call_fails(bench),
                 100..106 => self.scales(bench).await,
-                106..112 => self.checks(bench).await,
+                106..112 => Box::pin(self.checks(bench)).await,
                 _ => Box::pin(self.loses_a_server(bench)).await,
             };
             self.acts.push(done);
