@@ -20,6 +20,14 @@ test('a run waits for a person before and after a resource', async ({ page, requ
   await expect(before).toBeVisible();
   await expect(page.locator('[data-step="subnet:pre-create"]')).toContainText('Wait for you');
   await shoot(page, 'hook');
+
+  // A check runs beside it.
+  await page.goto(`/deployments/${started.deployment}`);
+  const check = page.getByRole('region', { name: 'Check', exact: true });
+  await check.getByRole('button', { name: 'Check now' }).click();
+  await expect(check).toContainText('All compared resources are as deployed.');
+  await page.goto(`/runs/${started.run}`);
+
   await before.getByRole('button', { name: 'Go on' }).click();
   const after = page.getByRole('status').filter({ hasText: 'waits for you: subnet is created' });
   await expect(after).toBeVisible();

@@ -18,8 +18,15 @@ pub struct Check {
     pub run: Option<String>,
     /// Number of compared resources, and of components whose health was asked for.
     pub checked: u32,
+    /// Number of resources that were left out, because a run worked on them or on their server.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u32,
     /// Resources that differ, or that could not be compared, by name.
     pub findings: Vec<Finding>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Check {

@@ -278,7 +278,7 @@ impl Error {
                 "Free what the project no longer uses, ask for a higher quota, or deploy anyway with `despite_quota`."
             }
             Error::Busy(_) => {
-                "A deployment has one active run, commands included. Wait until it ends, or cancel it."
+                "A deployment has one change at a time. Wait until the run ends, or cancel it."
             }
             Error::NotPossibleNow(_) | Error::Lost(_) | Error::NotPermitted(_) => return None,
             Error::NoVault => "Log in with a password or an application credential.",

@@ -31,6 +31,12 @@
 //! others take its runs and continue them as after a crash. With a SQLite file, one server holds all runs, by the same
 //! code.
 //!
+//! # Beside a change
+//!
+//! A deployment has one change at a time; only the unique index of its unfinished runs says so. Commands and checks run
+//! beside it. A step that works on a server locks it, so a command and a change take turns on each server (`run::lock`,
+//! `store::Store::step_lock`). A check locks nothing and leaves out what runs work on (`engine::at_work`).
+//!
 //! # A request without a response
 //!
 //! A broken connection, a proxy's timeout or a 500 ends the attempt. Unless the cloud returned an id or a refusal, the

@@ -20,6 +20,7 @@ pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
         repairs: false,
         takes_from: Vec::new(),
         pause_seconds: 0,
+        server_id: None,
     }
 }
 

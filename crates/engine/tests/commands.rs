@@ -179,6 +179,8 @@ async fn a_command_on_six_servers() {
     forms(&place).await;
     commands_of_items(&place).await;
     a_crash_repeats_nothing(&mut place).await;
+    commands_wait_for_each_other_on_a_server(&place).await;
+    a_server_that_was_deleted_gets_no_command(&place).await;
 
     let undeployed = place.bench.undeploy(&place.deployment).await;
     assert_eq!(undeployed.state, RunState::Succeeded);
@@ -345,6 +347,60 @@ async fn commands_of_items(place: &Place) {
         .run(on(&["s5"], &format!("pg_restore --list {path}")))
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+}
+
+async fn commands_wait_for_each_other_on_a_server(place: &Place) {
+    let first = place
+        .start(on(&["s1"], "echo begun; sleep 10; echo done"))
+        .await;
+    let is = |event: &Event, text: &str| matches!(&event.body, EventBody::Log(line) if line.text == text);
+    place.bench.until(&first, |event| is(event, "begun")).await;
+    let (second, events) = place.run(on(&["s1", "s2"], "echo hello")).await;
+    assert_eq!(second.state, RunState::Succeeded, "{second:#?}");
+    let hello = |name: &str| (name.to_owned(), "hello".to_owned());
+    assert_eq!(output(&events), [hello("s1"), hello("s2")]);
+    let waits = events.iter().any(|event| {
+        matches!(&event.body, EventBody::Log(line) if line.step == "s1:command"
+            && line.text.starts_with("waiting for `s1`: the step `s1:command` of another run works on it"))
+    });
+    assert!(waits, "it says what it waits for");
+    let (first, events) = place.story(&first).await;
+    assert_eq!(first.state, RunState::Succeeded, "{first:#?}");
+    assert_eq!(output(&events).len(), 2);
+}
+
+async fn a_server_that_was_deleted_gets_no_command(place: &Place) {
+    // `s2` is first, and `s3` is deleted in the meantime.
+    let command = CommandRequest {
+        parallel: 1,
+        ..on(&["s2", "s3"], "echo begun; sleep 90")
+    };
+    let command = place.start(command).await;
+    let is = |event: &Event, text: &str| matches!(&event.body, EventBody::Log(line) if line.text == text);
+    place
+        .bench
+        .until(&command, |event| is(event, "begun"))
+        .await;
+    let text = template();
+    let rest = text
+        .lines()
+        .filter(|line| !line.starts_with("  s3:") && !line.starts_with("  greet_s3:"));
+    let changes = engine::Changes {
+        template: rest.collect::<Vec<_>>().join("\n"),
+        cloud: bench::facts(),
+        ..engine::Changes::default()
+    };
+    let (engine, actor) = (&place.bench.engine, &place.bench.actor);
+    let update = engine.update(actor, &place.deployment, changes);
+    let update = place.bench.end_of(&update.await.unwrap().run).await;
+    assert_eq!(update.state, RunState::Succeeded, "{update:#?}");
+    let (command, _) = place.story(&command).await;
+    assert_eq!(state_of(&command, "s2:command"), StepState::Succeeded);
+    let gone = error_of(&command, "s3:command");
+    assert!(
+        gone.starts_with("`s3` is gone: a run has deleted it since the command was given"),
+        "{gone}"
+    );
 }
 
 async fn a_crash_repeats_nothing(place: &mut Place) {

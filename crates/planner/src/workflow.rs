@@ -69,6 +69,9 @@ pub struct Step {
     /// Duration of a [`StepKind::Pause`] in seconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pause_seconds: u32,
+    /// Id in the cloud of the server that a [`StepKind::Command`] is for. A server that has taken its place gets no command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_id: Option<String>,
 }
 
 impl Step {
@@ -93,6 +96,7 @@ impl Step {
             repairs: false,
             takes_from: Vec::new(),
             pause_seconds: 0,
+            server_id: None,
         }
     }
 }

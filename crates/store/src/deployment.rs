@@ -91,7 +91,7 @@ pub struct DeploymentRevision {
 }
 
 impl DeploymentRow {
-    /// For [`Transaction::deployment_claim`] and [`Transaction::deployment_hold`].
+    /// For [`Transaction::deployment_claim`].
     pub fn seen(&self) -> DeploymentRevision {
         DeploymentRevision {
             last_run: self.shown.last_run.clone().unwrap_or_default(),
@@ -370,26 +370,17 @@ impl Transaction {
         Ok(Outcome::of(done.rows_affected()))
     }
 
-    /// Locks a deployment for the storing of a run that changes nothing of it. [`Outcome::Conflict`] if it has changed since
-    /// `seen`.
+    /// Locks a deployment for the storing of a run that changes nothing of it. [`Outcome::Conflict`] if it is undeployed.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn deployment_hold(
-        &mut self,
-        tenant: &Tenant,
-        id: &str,
-        seen: &DeploymentRevision,
-    ) -> Result<Outcome> {
+    pub async fn deployment_hold(&mut self, tenant: &Tenant, id: &str) -> Result<Outcome> {
         let done = sqlx::query(
-            "UPDATE deployments SET updated = updated WHERE id = $1 AND cloud = $2 AND project_id = $3 \
-             AND COALESCE(last_run, '') = $4 AND updated = $5",
+            "UPDATE deployments SET updated = updated WHERE id = $1 AND cloud = $2 AND project_id = $3 AND state <> 'undeployed'",
         )
         .bind(id)
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
-        .bind(&seen.last_run)
-        .bind(&seen.updated)
         .execute(self.connection())
         .await
         .map_err(self.failed())?;

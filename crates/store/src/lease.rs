@@ -241,9 +241,10 @@ impl Store {
         if taken.rows_affected() == 0 {
             return Ok(None);
         }
+        // A command creates nothing. Requests in flight beside it are those of a change, which may have another holder.
         sqlx::query(
             "UPDATE creations SET in_flight = 0, uncertain_since = $1, swept = 0 \
-             WHERE in_flight = 1 AND deployment IN (SELECT deployment FROM runs WHERE id = $2)",
+             WHERE in_flight = 1 AND deployment IN (SELECT deployment FROM runs WHERE id = $2 AND kind <> 'command')",
         )
         .bind(now_text())
         .bind(id)

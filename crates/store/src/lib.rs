@@ -88,6 +88,6 @@ pub use run::{NewRun, RunProgress, RunRow};
 pub use sealed::{SealedKind, SealedResource, SealedRun};
 pub use session::{OpenSessions, OwnedSession, SessionOwner, SessionRow};
 pub use signal::{NewSignal, SIGNALS_MAX, Signal, SignalOutcome, SignalStatus, SignalTarget};
-pub use step::StepDuration;
+pub use step::{LockingStep, StepDuration};
 pub use tenant::Tenant;
 pub use viewer::ViewerRow;

@@ -447,6 +447,7 @@ mod tests {
             author: "demo".into(),
             run: Some("r".into()),
             checked: 1,
+            left_out: 0,
             findings: Vec::new(),
         }
     }

@@ -330,7 +330,7 @@ impl Transaction {
     }
 
     /// Inserts a queued run with its steps, its first event and the present content of its deployment; this server holds it.
-    /// [`Outcome::Conflict`] if another run is active on the deployment.
+    /// [`Outcome::Conflict`] if both it and an active run of the deployment are no commands.
     ///
     /// # Errors
     /// If the database fails.

@@ -1,13 +1,23 @@
-//! The steps of a run.
+//! The steps of a run, and the servers that they lock.
+//!
+//! # Locks
+//!
+//! Commands run beside a change of their deployment, so runs lock the servers that they work on. A lock is a column of the
+//! step that works there: `locks` names the server for as long as the step is running. So there is nothing to release. Each
+//! move of the step clears the column in the journal's own write, whether the step has succeeded, failed, or was cancelled.
+//! After a crash the step is still running in the journal and keeps its server until its run is taken up again, because its
+//! programs go on there. The lock is in the database because the runs of a deployment can be at different holders.
+//!
+//! Steps of the same run do not exclude each other: their order is the workflow's.
 
-use api::{RunStep, StepState, Workflow};
+use api::{RunKind, RunStep, StepState, Workflow};
 use planner::workflow::StepKind;
 use sqlx::Row as _;
 
 use crate::{
     Error, Result, Store, Tenant,
     column::{from_json, from_text, now_text, time, to_json, to_text, to_u32},
-    database::{Connection, Outcome, Row, read_all},
+    database::{Connection, Outcome, Row, read_all, read_one, statement},
 };
 
 /// Duration of an earlier step.
@@ -21,7 +31,100 @@ pub struct StepDuration {
     pub milliseconds: u64,
 }
 
+/// A step that has locked a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockingStep {
+    /// Id of the step.
+    pub step: String,
+    /// Id of its run.
+    pub run: String,
+    /// The kind of the run.
+    pub kind: RunKind,
+    /// User who started the run.
+    pub author: String,
+}
+
 impl Store {
+    /// Locks a server of the deployment for a running step of a run that is held under this number. Returns the step of
+    /// another run that has locked it, if there is one; then nothing has changed. A step that has locked the server keeps
+    /// it.
+    ///
+    /// # Errors
+    /// If the database fails, the step is not running, or another server of ours has taken the run.
+    pub async fn step_lock(
+        &self,
+        tenant: &Tenant,
+        (run, fence): (&str, i64),
+        step: &str,
+        server: &str,
+    ) -> Result<Option<LockingStep>> {
+        let mut transaction = self.begin("locking a server").await?;
+        // One at a time, so that two runs cannot lock the same server.
+        sqlx::query(statement(&[
+            "SELECT id FROM deployments WHERE id = \
+             (SELECT deployment FROM runs WHERE id = $1 AND cloud = $2 AND project_id = $3)",
+            self.kind.lock_rows(),
+        ]))
+        .bind(run)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        let other = sqlx::query(
+            "SELECT s.id AS step, r.id AS run, r.kind, r.author FROM steps s JOIN runs r ON r.id = s.run \
+             WHERE r.deployment = (SELECT deployment FROM runs WHERE id = $1 AND cloud = $2 AND project_id = $3) AND r.id <> $1 \
+             AND r.state NOT IN ('succeeded', 'failed', 'cancelled') AND s.locks = $4 AND s.state = 'running' \
+             ORDER BY r.id, s.position LIMIT 1",
+        )
+        .bind(run)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(server)
+        .fetch_optional(transaction.connection())
+        .await;
+        if let Some(other) = read_one(other, locking_step, "looking for a lock")? {
+            return Ok(Some(other));
+        }
+        let done = sqlx::query(
+            "UPDATE steps SET locks = $1 WHERE run = $2 AND id = $3 AND state = 'running' \
+             AND EXISTS (SELECT 1 FROM runs r WHERE r.id = $2 AND r.cloud = $4 AND r.project_id = $5 AND r.fence = $6)",
+        )
+        .bind(server)
+        .bind(run)
+        .bind(step)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(fence)
+        .execute(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        if done.rows_affected() == 0 {
+            return Err(transaction.failed()(sqlx::Error::RowNotFound));
+        }
+        transaction.commit().await?;
+        Ok(None)
+    }
+
+    /// The servers of a deployment that steps have locked, each once.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn step_list_locks(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<String>> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT s.locks FROM steps s JOIN runs r ON r.id = s.run \
+             WHERE r.deployment = $1 AND r.cloud = $2 AND r.project_id = $3 \
+             AND r.state NOT IN ('succeeded', 'failed', 'cancelled') AND s.locks IS NOT NULL AND s.state = 'running' \
+             ORDER BY s.locks",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        read_all(rows, |row: &Row| row.try_get("locks"), "listing locks")
+    }
+
     /// A run's steps in the order of the workflow.
     ///
     /// # Errors
@@ -187,6 +290,7 @@ pub(crate) async fn insert_all(
     Ok(())
 }
 
+/// Moves a step. The server that it has locked is free then.
 pub(crate) async fn set_state(
     connection: &mut Connection,
     run: &str,
@@ -197,7 +301,8 @@ pub(crate) async fn set_state(
     let started = (state == StepState::Running).then_some(time);
     let ended = state.is_final().then_some(time);
     sqlx::query(
-        "UPDATE steps SET state = $1, attempts = $2, started = COALESCE(started, $3), ended = $4, error = $5, crashes = 0 \
+        "UPDATE steps SET state = $1, attempts = $2, started = COALESCE(started, $3), ended = $4, error = $5, crashes = 0, \
+         locks = NULL \
          WHERE run = $6 AND id = $7",
     )
     .bind(to_text(&state))
@@ -210,6 +315,15 @@ pub(crate) async fn set_state(
     .execute(connection)
     .await
     .map(drop)
+}
+
+fn locking_step(row: &Row) -> sqlx::Result<LockingStep> {
+    Ok(LockingStep {
+        step: row.try_get("step")?,
+        run: row.try_get("run")?,
+        kind: from_text::<RunKind>(row.try_get("kind")?)?,
+        author: row.try_get("author")?,
+    })
 }
 
 fn step(row: &Row) -> sqlx::Result<RunStep> {
@@ -285,6 +399,65 @@ mod tests {
             for stranger in strangers() {
                 assert!(!is_released(&stranger).await.unwrap());
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_is_locked_for_one_run_until_its_step_moves() {
+        for database in Database::each().await {
+            let (store, tenant) = (&database.store, tenant());
+            deployment_insert(store, &tenant, "d").await;
+            run_insert(store, &tenant, "d", "command", &Workflow::default()).await;
+            sqlx::query("UPDATE runs SET kind = 'command'")
+                .execute(&store.pool)
+                .await
+                .unwrap();
+            // A change beside a command.
+            run_insert(store, &tenant, "d", "change", &Workflow::default()).await;
+            run_step(store, "command", "web:command").await;
+            run_step(store, "change", "web:delete").await;
+            let command = async || {
+                let lock = store.step_lock(&tenant, ("command", 0), "web:command", "web");
+                lock.await.unwrap()
+            };
+            let change = async || {
+                let lock = store.step_lock(&tenant, ("change", 0), "web:delete", "web");
+                lock.await.unwrap()
+            };
+            assert_eq!(command().await, None);
+            assert_eq!(command().await, None, "it keeps it, as after a crash");
+            let other = LockingStep {
+                step: "web:command".into(),
+                run: "command".into(),
+                kind: RunKind::Command,
+                author: "demo".into(),
+            };
+            assert_eq!(change().await, Some(other));
+            let locks = async |tenant: &Tenant| store.step_list_locks(tenant, "d").await.unwrap();
+            assert_eq!(locks(&tenant).await, ["web"]);
+
+            for stranger in strangers() {
+                let lock = store.step_lock(&stranger, ("change", 0), "web:delete", "db");
+                assert!(lock.await.is_err());
+                assert_eq!(locks(&stranger).await, Vec::<String>::new());
+            }
+            // A holder that was thought dead.
+            let lock = store.step_lock(&tenant, ("change", -1), "web:delete", "db");
+            assert!(lock.await.is_err());
+
+            let to = async |state: StepState| {
+                let mut connection = store.pool.acquire().await.unwrap();
+                let (to, now) = ((state, 1, None), now_text());
+                let moved = set_state(&mut connection, "command", "web:command", to, &now);
+                moved.await.unwrap();
+            };
+            to(StepState::Retrying).await;
+            assert_eq!(locks(&tenant).await, Vec::<String>::new());
+            assert_eq!(change().await, None);
+            to(StepState::Running).await;
+            let other = command().await.map(|other| other.run);
+            assert_eq!(other.as_deref(), Some("change"));
+            assert_eq!(locks(&tenant).await, ["web"]);
         }
     }
 

@@ -13,7 +13,8 @@ use crate::{audit::Recorder, auth::Member, extract::Json, problem::Result, servi
 
 /// Starts a run that runs a command on servers of a deployment: a script, an Ansible playbook, or a command of a component.
 ///
-/// The run changes no resource, and is neither repeated nor resumed. Its content is stored, sealed, until it ends.
+/// The run changes no resource, and is neither repeated nor resumed. Its content is stored, sealed, until it ends. It runs
+/// beside a change and other commands: its step on a server waits while a step of another run works there.
 #[utoipa::path(post, path = "/api/v1/deployments/{id}/command", tag = "deployments", params(("id" = String, Path)), request_body = CommandRequest, responses((status = 202, body = Started)))]
 pub async fn run(
     State(services): State<Services>,

@@ -49,6 +49,12 @@ async fn a_command_is_a_run_that_the_audit_trail_names_without_its_script() {
     let (_lab, _stack, browser, started) = start().await;
     let body = json!({"servers": ["web"], "script": "echo sesame", "title": "Greet"});
     let command = json(browser.post(&path(&started), &body).await, 202).await;
+    // Another command and a check run beside it.
+    let beside = json!({"servers": "all", "script": "echo"});
+    let beside = json(browser.post(&path(&started), &beside).await, 202).await;
+    assert_ne!(beside["run"], command["run"]);
+    let check = path(&started).replace("/command", "/check");
+    json(browser.post(&check, &json!({})).await, 200).await;
     let ended = tokio::time::timeout(PATIENCE, ended(&browser, &command)).await;
     assert_eq!(ended.unwrap(), "failed");
     let run = format!("/api/v1/runs/{}", command["run"].as_str().unwrap());

@@ -49,20 +49,20 @@ pub fn CheckSection(deployment: Load<Deployment>) -> impl IntoView {
     move || {
         let (last, is_present, state) = shown.get()?;
         let is_busy = state == DeploymentState::Busy;
-        let locked = move || is_busy || is_checking.get() || !session.can_change();
+        let locked = move || is_checking.get() || !session.can_change();
         let is_suspended = state == DeploymentState::Suspended;
         let has_damage =
             is_present && !is_suspended && last.as_ref().is_some_and(Check::has_damage);
         let about = last.as_ref().map(|check| {
             view! {
                 <span class="meta">
-                    {format!("{} resources, by {} ", check.checked, check.author)}
+                    {format!("{}, by {} ", extent(check), check.author)}
                     <Ago time=check.time.clone() />
                 </span>
             }
         });
         let result = match last {
-            _ if is_busy => quiet("A run works on this deployment. It can be checked when the run has ended."),
+            _ if is_busy && !is_present => quiet("A run works on this deployment. A check leaves out what the run works on."),
             None => quiet("Not checked yet. A check compares each resource with the cloud: what is gone, broken, or changed by hand. At the servers it asks the software for its health. It changes nothing."),
             Some(_) if !is_present => quiet("A run has come after the last check. Check again to compare with the cloud."),
             Some(check) if check.findings.is_empty() => view! {
@@ -85,7 +85,7 @@ pub fn CheckSection(deployment: Load<Deployment>) -> impl IntoView {
                     </button>
                     {has_damage.then(|| view! {
                         <button
-                            type="button" class="button" data-look="primary" data-size="small" disabled=locked
+                            type="button" class="button" data-look="primary" data-size="small" disabled=move || is_busy || locked()
                             on:click=move |_| repair.run(())
                         >
                             <Icon name="wrench" />
@@ -96,6 +96,17 @@ pub fn CheckSection(deployment: Load<Deployment>) -> impl IntoView {
                 {result}
             </section>
         })
+    }
+}
+
+/// The number of resources that a check has compared, and of those that it has left out.
+fn extent(check: &Check) -> String {
+    match check.left_out {
+        0 => format!("{} resources", check.checked),
+        left_out => format!(
+            "{} resources, without {left_out} that a run worked on",
+            check.checked
+        ),
     }
 }
 

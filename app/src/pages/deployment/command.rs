@@ -42,18 +42,18 @@ pub fn CommandButton(deployment: Load<Deployment>) -> impl IntoView {
     let session = use_session();
     let open = RwSignal::new(false);
     let servers = Memo::new(move |_| deployment.with(|it| it.map(servers_of).unwrap_or_default()));
-    let is_idle = move || {
+    let takes_commands = move || {
         deployment.with(|it| {
             it.is_some_and(|it| {
-                matches!(
+                !matches!(
                     it.state,
-                    DeploymentState::Deployed | DeploymentState::Failed
+                    DeploymentState::Suspended | DeploymentState::Undeployed
                 )
             })
         })
     };
     move || {
-        (is_idle() && servers.with(|servers| !servers.is_empty())).then(|| {
+        (takes_commands() && servers.with(|servers| !servers.is_empty())).then(|| {
             view! {
                 <button
                     type="button" class="button" disabled=move || !session.can_change()
@@ -68,9 +68,14 @@ pub fn CommandButton(deployment: Load<Deployment>) -> impl IntoView {
     }
 }
 
-/// Names of the servers that exist in the cloud.
+/// Names of the servers that exist in the cloud, without those that a run is making or deleting.
 fn servers_of(deployment: &Deployment) -> Vec<String> {
-    let exists = |state| !matches!(state, ResourceState::Deleting | ResourceState::Deleted);
+    let exists = |state| {
+        !matches!(
+            state,
+            ResourceState::Creating | ResourceState::Deleting | ResourceState::Deleted
+        )
+    };
     let resources = deployment.resources.iter();
     let servers = resources.filter(|resource| {
         resource.resource_type == terminal::SERVER

@@ -186,9 +186,11 @@ impl Engine {
     ) -> Result<Started> {
         self.core.check_running()?;
         let row = self.live_row(&actor.tenant, deployment).await?;
-        self.abandon_paused_run(actor, &row, force).await?;
+        // Its paused commands have nothing left to work on either.
+        let open = self.core.store.run_list_open(&actor.tenant, deployment);
+        self.abandon_paused(actor, &row, open.await?, force).await?;
         let row = self.deployment_row(&actor.tenant, deployment).await?;
-        self.check_idle(&row).await?;
+        self.check_unchanging(&row).await?;
 
         let there = self
             .core
@@ -275,6 +277,7 @@ impl Engine {
         })
     }
 
+    /// Checks that no run of a deployment is at work, neither a change nor a command.
     pub(super) async fn check_idle(&self, row: &DeploymentRow) -> Result<()> {
         let store = &self.core.store;
         let runs = store.run_list_open(&row.tenant, &row.shown.id).await?;
@@ -284,16 +287,42 @@ impl Engine {
         }
     }
 
-    /// Abandons a paused run, because it must not prevent an undeployment. Its always-run steps (the closing of the
-    /// bastion) run first, with the session of the user who abandons it: the run's own session has expired.
-    pub(super) async fn abandon_paused_run(
+    /// Checks that no change of a deployment is at work. Commands may be: they run beside it.
+    pub(super) async fn check_unchanging(&self, row: &DeploymentRow) -> Result<()> {
+        match self.change_at_work(row).await? {
+            Some(busy) => Err(Error::Busy(busy.shown.id)),
+            None => Ok(()),
+        }
+    }
+
+    /// The change of a deployment that is at work. There is at most one.
+    pub(super) async fn change_at_work(&self, row: &DeploymentRow) -> Result<Option<RunRow>> {
+        let store = &self.core.store;
+        let runs = store.run_list_open(&row.tenant, &row.shown.id).await?;
+        let mut changes = runs.into_iter();
+        Ok(changes.find(|run| run.shown.kind != RunKind::Command))
+    }
+
+    /// Abandons the change of a deployment, if it is paused.
+    pub(super) async fn abandon_paused_change(
         &self,
         actor: &Actor,
         row: &DeploymentRow,
+    ) -> Result<()> {
+        let change = self.change_at_work(row).await?.into_iter().collect();
+        self.abandon_paused(actor, row, change, Force::No).await
+    }
+
+    /// Abandons those of the runs that are paused, because they must not prevent an undeployment. Their always-run steps (the
+    /// closing of the bastion) run first, with the session of the user who abandons them: their own sessions have expired.
+    async fn abandon_paused(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+        runs: Vec<RunRow>,
         force: Force,
     ) -> Result<()> {
         let store = &self.core.store;
-        let runs = store.run_list_open(&actor.tenant, &row.shown.id).await?;
         for run in runs
             .iter()
             .filter(|run| run.shown.state == RunState::Paused)

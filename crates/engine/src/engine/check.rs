@@ -1,8 +1,9 @@
 //! Checks of a deployment, and repairs.
 //!
 //! A check compares the record of each resource with the cloud: gone, broken, or with properties that somebody changed.
-//! Then it tries the health checks of the software at its servers ([`super::health`]). It only reads. Its result is stored with the deployment and names the newest run, because another run makes it
-//! outdated. A repair is an update to the same template that counts the findings as damage
+//! Then it tries the health checks of the software at its servers ([`super::health`]). It only reads, and runs beside runs: it
+//! leaves out what they work on ([`super::at_work`]). Its result is stored with the deployment and names the last change,
+//! because another change makes it outdated. A repair is an update to the same template that counts the findings as damage
 //! ([`planner::deployed::Damage`]), so the plan of a repair is shown and executed like any other.
 //!
 //! Values made by Stackloom or from secrets cannot be read back: these are not compared.
@@ -79,6 +80,10 @@ impl Drop for CheckPermit<'_> {
     }
 }
 
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 /// The components on servers that are gone or broken, which are not asked.
 fn on_lost_servers(resources: &[ResourceRow], findings: &[Finding]) -> BTreeMap<String, Health> {
     let is_lost = |server: &str| {
@@ -115,11 +120,12 @@ impl Engine {
         let tenant = &actor.tenant;
         let row = self.live_row(tenant, id).await?;
         let _permit = self.checks.begin(&row)?;
-        // A run changes what a check would read.
-        self.check_idle(&row).await?;
+        let at_work = self.at_work(&row).await?;
         let resources = self.core.store.resource_list(tenant, id).await?;
-        let jobs = self.inspections(actor, &row, resources.clone()).await?;
-        let checked = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
+        let mut left_out = at_work.left_out(&resources);
+        let jobs = self.inspections(actor, &row, resources.clone(), &left_out);
+        let jobs = jobs.await?;
+        let mut compared: Vec<String> = jobs.iter().map(|(name, _)| name.clone()).collect();
         let mut findings = inspect_all(jobs, DEADLINE).await;
         leave_out_suspension(&resources, &mut findings);
         let specs = resources
@@ -129,18 +135,29 @@ impl Engine {
             .without_secrets(&row, specs.collect(), findings)
             .await?;
         let mut health = on_lost_servers(&resources, &findings);
-        let asked = self.inspect_health(actor, &row, resources, &findings);
+        let asked = self.inspect_health(actor, &row, resources.clone(), &findings, &left_out);
         let (components, ill) = asked.await?;
-        let asked = u32::try_from(components.len()).unwrap_or(u32::MAX);
+        compared.extend(components.iter().cloned());
         health.extend(seen(components, &ill));
         findings.extend(ill);
+        left_out.extend(self.was_at_work(&row).await?.left_out(&resources));
+        let is_in = |name: &String| !left_out.contains(name);
+        compared.retain(is_in);
+        health.retain(|name, _| is_in(name));
+        findings.retain(|finding| is_in(&finding.resource));
         findings.sort_by(|one, other| one.resource.cmp(&other.resource));
         let check = Check {
             id: Uuid::now_v7().to_string(),
             time: now_text(),
             author: actor.user.clone(),
             run: row.shown.last_run,
-            checked: checked.saturating_add(asked),
+            checked: count(compared.len()),
+            left_out: count(
+                resources
+                    .iter()
+                    .filter(|one| copy_of(&one.name).is_none() && !is_in(&one.name))
+                    .count(),
+            ),
             findings,
         };
         let store = &self.core.store;
@@ -154,12 +171,13 @@ impl Engine {
         }
     }
 
-    /// The inspections of all resources that the cloud should have.
+    /// The inspections of all resources that the cloud should have, except those that are left out.
     async fn inspections(
         &self,
         actor: &Actor,
         row: &DeploymentRow,
         resources: Vec<ResourceRow>,
+        left_out: &BTreeSet<String>,
     ) -> Result<Vec<(String, ReadJob)>> {
         let resources = attributes::open(&self.core.keys, &row.shown.id, resources);
         // A resource whose last step failed is brought in order by any update.
@@ -167,7 +185,7 @@ impl Engine {
             .iter()
             .filter(|one| matches!(one.state, ResourceState::Ready | ResourceState::Suspended))
             .filter(|one| one.spec.external_id.is_none())
-            .filter(|one| copy_of(&one.name).is_none())
+            .filter(|one| copy_of(&one.name).is_none() && !left_out.contains(&one.name))
             .map(|one| one.name.clone())
             .collect();
         let vault = Arc::new(self.vault(actor));
@@ -281,7 +299,7 @@ fn never_checked(row: &DeploymentRow) -> Error {
     ))
 }
 
-/// The damage that the last check has found. Empty if a run has come after it.
+/// The damage that the last check has found. Empty if a change has come after it.
 pub(super) fn damage(row: &DeploymentRow) -> BTreeMap<String, Damage> {
     let findings = row.shown.present_check().map(|check| &check.findings);
     let damage = findings.into_iter().flatten().filter_map(|finding| {

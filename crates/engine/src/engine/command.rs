@@ -1,7 +1,9 @@
 //! Commands on servers: a run that changes no resource.
 //!
 //! A command does not become its deployment's last run: what is deployed, whether it was good, and what a roll-back returns to stay as
-//! they are. A deployment has one active run, so commands wait for changes and for each other.
+//! they are. It runs beside a change of its deployment, and beside other commands: its step on a server waits while a step of
+//! another run works there, and the other way round ([`crate::run`], module `lock`). A server that was deleted or replaced in
+//! the meantime gets no command.
 //!
 //! The content of a command can contain secrets. It is sealed with the run's secrets and removed when the run ends; the run itself has
 //! a summary only ([`RunCommand`]).
@@ -12,11 +14,10 @@ use api::{
     CommandKind, CommandRequest, CommandServers, ResourceState, RunCommand, RunKind, Started,
 };
 use hot::text::{did_you_mean, listed};
-use store::DeploymentRow;
 
 use super::{Engine, Force, start::NewRun, terminals::no_bastion};
 use crate::{
-    Actor, Error, Result, Tenant,
+    Actor, Error, Result,
     bastion::Bastion,
     catalog::Catalog,
     resources::ResourceTable,
@@ -44,7 +45,8 @@ const SERVER: &str = "OS::Nova::Server";
 /// A request that was checked against its deployment.
 #[derive(Debug)]
 struct Checked {
-    servers: Vec<String>,
+    /// Names and ids in the cloud.
+    servers: Vec<(String, String)>,
     content: CommandContent,
     shown: RunCommand,
 }
@@ -53,7 +55,7 @@ impl Engine {
     /// Runs a command on servers of a deployment. The resources stay as they are.
     ///
     /// # Errors
-    /// If there is no such deployment, the request is invalid, or a run is active on the deployment.
+    /// If there is no such deployment, the request is invalid, or the deployment is suspended.
     pub async fn command(
         &self,
         actor: &Actor,
@@ -84,14 +86,17 @@ impl Engine {
             content,
             shown,
         } = check(request, &known, &catalog)?;
-        self.check_idle(&row).await?;
         self.check_not_suspended(&row).await?;
-        self.check_no_roll_back(tenant, &row).await?;
         let values = parameters(&row, &Default::default());
         let bastion = Bastion::of(&known, &known.scope(&values), None);
-        let bastion = bastion.ok_or_else(|| no_bastion(&servers[0]))?;
-        let names = servers.iter().map(String::as_str);
-        let workflow = planner::plan::command::workflow(names, &bastion.server, timeout);
+        let bastion = bastion.ok_or_else(|| {
+            let first = servers.first().map_or("", |(name, _)| name.as_str());
+            no_bastion(first)
+        })?;
+        let servers = servers
+            .iter()
+            .map(|(name, id)| (name.as_str(), id.as_str()));
+        let workflow = planner::plan::command::workflow(servers, &bastion.server, timeout);
         // Also for a script, so that hidden values are masked in its output.
         let hidden = self.stored_hidden(actor, &row).await?;
         let token = actor.session.token().expose();
@@ -99,7 +104,7 @@ impl Engine {
         let run = NewRun {
             actor,
             deployment,
-            seen: Some(&row),
+            seen: None,
             kind: RunKind::Command,
             forced: Force::No,
             rolls_back: false,
@@ -117,20 +122,6 @@ impl Engine {
             deployment: deployment.to_owned(),
             run,
         })
-    }
-
-    /// A roll-back that waits for its cloud must find the deployment idle.
-    async fn check_no_roll_back(&self, tenant: &Tenant, row: &DeploymentRow) -> Result<()> {
-        let Some(last) = &row.shown.last_run else {
-            return Ok(());
-        };
-        if self.run_row(tenant, last).await?.roll_back.is_none() {
-            return Ok(());
-        }
-        Err(Error::NotPossibleNow(format!(
-            "the last change of `{}` is about to be rolled back; wait until that has ended",
-            row.shown.name
-        )))
     }
 }
 
@@ -178,9 +169,20 @@ fn check(request: CommandRequest, known: &ResourceTable, catalog: &Catalog) -> R
             parallel,
             max_failures: request.max_failures,
         },
-        servers,
+        servers: with_ids(servers, known)?,
         content,
     })
+}
+
+/// Servers with their ids in the cloud.
+fn with_ids(names: Vec<String>, known: &ResourceTable) -> Result<Vec<(String, String)>> {
+    let with_id = |name: String| match known.get(&name).and_then(|server| server.physical_id) {
+        Some(id) => Ok((name, id)),
+        None => Err(Error::CommandInvalid(format!(
+            "the server `{name}` is not there yet"
+        ))),
+    };
+    names.into_iter().map(with_id).collect()
 }
 
 fn of_kind(
@@ -270,7 +272,8 @@ fn interpreter(given: Option<&str>, script: &str) -> Result<Option<String>> {
 
 /// The chosen servers, by name and each once.
 fn choose(chosen: Option<&CommandServers>, known: &ResourceTable) -> Result<Vec<String>> {
-    let is_server = |state: ResourceState| state != ResourceState::Deleting;
+    let is_server =
+        |state: ResourceState| !matches!(state, ResourceState::Creating | ResourceState::Deleting);
     let all: Vec<String> = known
         .all()
         .into_iter()
@@ -290,6 +293,15 @@ fn choose(chosen: Option<&CommandServers>, known: &ResourceTable) -> Result<Vec<
         Some(CommandServers::All(_)) => all.into_iter().collect(),
         Some(CommandServers::Named(names)) => {
             if let Some(unknown) = names.iter().find(|name| !all.contains(name)) {
+                if let Some(changing) = known.get(unknown).filter(|thing| !is_server(thing.state)) {
+                    return Err(Error::CommandInvalid(format!(
+                        "`{unknown}` is {} by a run; leave it out, or wait until that has ended",
+                        match changing.state {
+                            ResourceState::Creating => "being made",
+                            _ => "being deleted",
+                        }
+                    )));
+                }
                 let near = did_you_mean(unknown, all.iter().map(String::as_str));
                 return Err(Error::CommandInvalid(format!(
                     "`{unknown}` is no server of this deployment{near}; it has {}",

@@ -4,7 +4,11 @@
 //! away leaves no open bastion behind. The output of commands is not told, because nothing here could mask the secrets
 //! in it.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use api::{Finding, FindingKind, ResourceState};
 use planner::workflow::copy_of;
@@ -69,19 +73,21 @@ struct Visit {
 type Answers = BTreeMap<String, (FindingKind, String)>;
 
 impl Engine {
-    /// Tries the health checks of the components whose server is in order. Returns their names, and a finding for each
-    /// one that is not healthy or could not be asked.
+    /// Tries the health checks of the components whose server is in order, except those that are left out. Returns their
+    /// names, and a finding for each one that is not healthy or could not be asked.
     pub(super) async fn inspect_health(
         &self,
         actor: &Actor,
         row: &DeploymentRow,
         resources: Vec<ResourceRow>,
         cloud: &[Finding],
+        left_out: &BTreeSet<String>,
     ) -> Result<(Vec<String>, Vec<Finding>)> {
         let id = &row.shown.id;
         let known = ResourceTable::of(attributes::open(&self.core.keys, id, resources));
         let catalog = self.catalog_for(&actor.tenant, Some(id)).await?;
-        let components = components(&known, &catalog, cloud);
+        let mut components = components(&known, &catalog, cloud);
+        components.retain(|one| !left_out.contains(&one.name));
         if components.is_empty() {
             return Ok((Vec::new(), Vec::new()));
         }

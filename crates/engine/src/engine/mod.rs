@@ -1,5 +1,6 @@
 //! The facade: the operations that the server calls.
 
+mod at_work;
 mod begin;
 mod catalog;
 mod check;
@@ -222,7 +223,7 @@ impl Engine {
     /// update starts when its steps have ended. If that takes long, the replaced run is returned.
     ///
     /// # Errors
-    /// As [`Engine::deploy`], and if another run is active on the deployment.
+    /// As [`Engine::deploy`], and if another change of the deployment is at work.
     pub async fn update(
         &self,
         actor: &Actor,
@@ -283,10 +284,10 @@ impl Engine {
         self.run_to_completion(Box::pin(begun)).await
     }
 
-    /// Compares the resources of a deployment with the cloud, and stores the result.
+    /// Compares the resources of a deployment with the cloud, and stores the result. Leaves out what runs work on.
     ///
     /// # Errors
-    /// If a run is active on it, or it is undeployed.
+    /// If it is undeployed, or is being checked.
     pub async fn check(&self, actor: &Actor, deployment: &str) -> Result<Check> {
         self.check_deployment(actor, deployment).await
     }
@@ -345,7 +346,7 @@ impl Engine {
     /// Rolls a deployment whose last change failed back to the inputs of its last successful run. A paused run of it is given up.
     ///
     /// # Errors
-    /// If a run is active on it, the last change did not fail, or no run ever succeeded.
+    /// If a change of it is at work, the last change did not fail, or no run ever succeeded.
     pub async fn roll_back(
         &self,
         actor: &Actor,
@@ -361,7 +362,7 @@ impl Engine {
     /// Removes all resources of a deployment from the cloud. Its paused run is abandoned.
     ///
     /// # Errors
-    /// If a run is active on it.
+    /// If a change of it is at work.
     pub async fn undeploy(&self, actor: &Actor, deployment: &str, force: Force) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
         let begun = async move { engine.begin_undeploy(&actor, &id, force).await };
@@ -371,9 +372,11 @@ impl Engine {
     /// Deletes an undeployed deployment with its runs and logs. Nothing in the cloud changes.
     ///
     /// # Errors
-    /// If it is not undeployed.
+    /// If it is not undeployed, or a run of it is at work.
     pub async fn remove(&self, tenant: &Tenant, deployment: &str) -> Result<()> {
         let row = self.deployment_row(tenant, deployment).await?;
+        // A command may still be at work.
+        self.check_idle(&row).await?;
         match self
             .core
             .store

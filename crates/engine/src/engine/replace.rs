@@ -7,11 +7,11 @@
 use std::time::Duration;
 
 use api::{RunKind, RunState, Severity, Started};
-use store::{DeploymentRow, Outcome};
+use store::{DeploymentRow, Outcome, RunRow};
 use tokio::{sync::oneshot, time::timeout};
 use tracing::Instrument;
 
-use super::{Changes, Engine, Force, begin::check_quota, let_go, reviewed::check_digest};
+use super::{Changes, Engine, begin::check_quota, let_go, reviewed::check_digest};
 use crate::{Actor, Error, Result, run::Command};
 
 /// Time that a request waits for the end of the steps at work. The update begins later by itself.
@@ -74,7 +74,9 @@ impl Engine {
     /// ago.
     async fn check_replaceable(&self, row: &DeploymentRow, run: &str) -> Result<()> {
         let open = self.core.store.run_list_open(&row.tenant, &row.shown.id);
-        let Some(open) = open.await?.into_iter().next() else {
+        let mut open = open.await?.into_iter();
+        let is_meant = |open: &RunRow| open.shown.id == run || open.shown.kind != RunKind::Command;
+        let Some(open) = open.find(is_meant) else {
             return self.is_based_on(row, run).await;
         };
         if open.shown.id != run {
@@ -134,7 +136,7 @@ impl Engine {
             match now.shown.state {
                 state if state.is_final() => return Ok(()),
                 // Nothing of it runs, and its own login does not come back by itself.
-                RunState::Paused => self.abandon_paused_run(actor, row, Force::No).await?,
+                RunState::Paused => self.abandon_paused_change(actor, row).await?,
                 _ => {}
             }
             tokio::select! {

@@ -18,7 +18,7 @@ use store::{Entry, LastGoodContent, RunRow, Wanted};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::{Changes, Engine, Force};
+use super::{Changes, Engine};
 use crate::{
     Actor, Error, Result, Tenant,
     run::{Attendance, RunContext},
@@ -37,7 +37,7 @@ impl Engine {
     ) -> Result<Started> {
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         if row.shown.state == DeploymentState::Busy {
-            self.abandon_paused_run(actor, &row, Force::No).await?;
+            self.abandon_paused_change(actor, &row).await?;
         }
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         let good = match (row.shown.state, row.good) {

@@ -28,7 +28,7 @@ impl Engine {
         let tenant = &actor.tenant;
         let row = self.live_row(tenant, deployment).await?;
         // Sizes are uncertain during a run.
-        self.check_idle(&row).await?;
+        self.check_unchanging(&row).await?;
         let there = self.core.store.resource_list(tenant, deployment).await?;
         let groups = groups(&there).into_iter();
         let group = groups

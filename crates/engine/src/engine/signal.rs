@@ -88,7 +88,7 @@ impl Engine {
     /// Receives a signal to a policy, as the body of a request.
     ///
     /// # Errors
-    /// If the policy is gone, no permission lets it scale its group, or a run is active on the deployment.
+    /// If the policy is gone, no permission lets it scale its group, or a change of the deployment is at work.
     pub async fn policy_signal(&self, target: &SignalTarget, body: &[u8]) -> Result<PolicySignal> {
         let SignalTarget {
             tenant,
@@ -105,7 +105,7 @@ impl Engine {
             .permission_for(tenant, deployment, PermittedAction::Scale)
             .await?;
         // Sizes are uncertain during a run.
-        self.check_idle(&row).await?;
+        self.check_unchanging(&row).await?;
         if row.shown.state == DeploymentState::Suspended {
             return Ok(PolicySignal::Nothing(format!(
                 "`{}` is suspended, so its groups stay as they are",

@@ -90,18 +90,14 @@ impl Engine {
         if stored.await? == Outcome::Conflict {
             return Err(Error::Busy(id));
         }
-        let seen = new.seen.map(DeploymentRow::seen);
-        let claimed = match &seen {
+        let claimed = if new.kind == RunKind::Command {
             // The deployment keeps its state and its last run: a command changes neither.
-            Some(seen) if new.kind == RunKind::Command => {
-                transaction.deployment_hold(tenant, deployment, seen).await
-            }
-            seen => {
-                let seen = seen.as_ref();
-                transaction
-                    .deployment_claim(tenant, deployment, &id, seen)
-                    .await
-            }
+            transaction.deployment_hold(tenant, deployment).await
+        } else {
+            let seen = new.seen.map(DeploymentRow::seen);
+            transaction
+                .deployment_claim(tenant, deployment, &id, seen.as_ref())
+                .await
         };
         if claimed? == Outcome::Conflict {
             return Err(Error::NotPossibleNow(

@@ -29,7 +29,7 @@ impl Engine {
     /// Suspends the servers of a deployment, dependents first.
     ///
     /// # Errors
-    /// If a run is active on it, its last change failed, it is suspended, or it has no servers.
+    /// If a change of it is at work, its last change failed, it is suspended, or it has no servers.
     pub async fn suspend(&self, actor: &Actor, deployment: &str) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
         let begun =
@@ -40,7 +40,7 @@ impl Engine {
     /// Resumes the suspended servers of a deployment, dependents last.
     ///
     /// # Errors
-    /// If a run is active on it, or it is not suspended.
+    /// If a change of it is at work, or it is not suspended.
     pub async fn resume_deployment(&self, actor: &Actor, deployment: &str) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
         let begun =
@@ -57,7 +57,7 @@ impl Engine {
         self.core.check_running()?;
         let tenant = &actor.tenant;
         let row = self.live_row(tenant, deployment).await?;
-        self.check_idle(&row).await?;
+        self.check_unchanging(&row).await?;
         self.check_direction(&row, direction).await?;
         let store = &self.core.store;
         let there = store.resource_list(tenant, deployment).await?;

@@ -236,7 +236,7 @@ impl Engine {
         if let Some(base) = &changes.base_run {
             self.is_based_on(&row, base).await?;
         }
-        self.check_idle(&row).await?;
+        self.check_unchanging(&row).await?;
         self.check_not_suspended(&row).await?;
         if let Some(digest) = &changes.plan_digest {
             let checked = self.check_reviewed(actor, Some(deployment), changes.preview(), digest);

@@ -82,6 +82,11 @@ pub struct RunJournal {
 }
 
 impl RunJournal {
+    /// The number under which the run is held.
+    pub fn fence(&self) -> i64 {
+        self.fence
+    }
+
     /// Stores entries, in order, and returns when they are on the disk.
     ///
     /// # Errors

@@ -217,6 +217,12 @@ impl ResourceTable {
         }
     }
 
+    /// Replaces all facts by those of another table.
+    pub fn replace(&self, by: ResourceTable) {
+        let tables = by.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.lock() = tables;
+    }
+
     /// Records a resource that stays in the cloud.
     pub fn keep(&self, what: String) {
         self.lock().retained.push(what);

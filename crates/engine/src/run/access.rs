@@ -178,7 +178,7 @@ impl Attempt {
             (Some(server), Users::None) => format!("port 22 of `{server}` is closed again"),
             (Some(server), Users::Others) => {
                 format!(
-                    "port 22 of `{server}` stays open for terminals or a check; it is closed after the last one"
+                    "port 22 of `{server}` stays open for another run, a terminal or a check; it is closed after the last one"
                 )
             }
         };

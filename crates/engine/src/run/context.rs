@@ -10,6 +10,7 @@ use openstack::Session;
 use planner::workflow::Workflow;
 use serde_json::Value;
 use store::{DeploymentRow, RunRow};
+use tokio::sync::Mutex;
 
 use super::{
     origin,
@@ -53,6 +54,8 @@ pub struct RunContext {
     pub mask: Arc<Mask>,
     /// The connection to the bastion, shared by the checks.
     pub gateway: Gateway,
+    /// Held while a step of a command reads the known resources again.
+    pub rereads: Mutex<()>,
 }
 
 impl RunContext {
@@ -64,6 +67,17 @@ impl RunContext {
             tenant: &self.tenant,
             deployment: &self.deployment,
         }
+    }
+}
+
+/// Masks the secret attributes of resources.
+pub fn mask_attributes(mask: &Mask, known: &ResourceTable) {
+    for (_, entry) in known.with_copies() {
+        let driver = drivers::driver_for(&entry.spec.resource_type);
+        let attributes = entry.attributes.iter();
+        attributes
+            .filter(|(name, _)| origin::is_masked(driver, name))
+            .for_each(|(_, value)| mask.add_value(value));
     }
 }
 
@@ -113,13 +127,7 @@ impl Opening<'_> {
             .parameters
             .values()
             .for_each(|value| mask.add_value(value));
-        for (_, entry) in known.with_copies() {
-            let driver = drivers::driver_for(&entry.spec.resource_type);
-            let attributes = entry.attributes.iter();
-            attributes
-                .filter(|(name, _)| origin::is_masked(driver, name))
-                .for_each(|(_, value)| mask.add_value(value));
-        }
+        mask_attributes(&mask, &known);
         let vault = RunVault::new(
             session.clone(),
             core.store.clone(),
@@ -148,6 +156,7 @@ impl Opening<'_> {
             command: secrets.command.clone(),
             mask: Arc::new(mask),
             gateway: Gateway::default(),
+            rereads: Mutex::default(),
         })
     }
 }

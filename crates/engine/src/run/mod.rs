@@ -18,6 +18,7 @@ mod host_key;
 mod hosts;
 mod install;
 mod jobs;
+mod lock;
 mod log;
 mod origin;
 mod outcome;

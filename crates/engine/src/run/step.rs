@@ -93,6 +93,7 @@ pub type StepResult<T = ()> = Result<T, Ended>;
 impl Attempt {
     /// Runs the attempt.
     pub async fn perform(&self) -> StepResult {
+        self.lock_server().await?;
         if let StepKind::Create | StepKind::Update | StepKind::Configure = self.step.kind {
             self.read_requested_attributes().await?;
         }

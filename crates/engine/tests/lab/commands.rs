@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use api::{
-    AllServers, CommandKind, CommandRequest, CommandServers, DeploymentState, EventBody, Run,
-    RunKind, RunState, Started, StepState,
+    AllServers, CommandKind, CommandRequest, CommandServers, EventBody, Run, RunKind, RunState,
+    Started, StepState,
 };
-use engine::{Error, Force};
+use engine::Error;
 use lab::Lab;
 use store::{Page, SealedKind};
 
-use crate::bench::{Bench, PATIENCE, TWO_SERVERS, facts, steps};
+use crate::bench::{Bench, PATIENCE, TWO_SERVERS, steps};
 
 /// Software on the private server, which no run can reach here.
-fn software() -> String {
+pub fn software() -> String {
     TWO_SERVERS.replace(
         "outputs:",
         "  nginx: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: web}}}\noutputs:",
@@ -21,7 +21,7 @@ fn software() -> String {
 }
 
 /// A bench with a deployment whose servers exist and whose software failed. `ssh_timeout` is that of the commands.
-async fn bench(ssh_timeout: Duration) -> (Bench, String) {
+pub async fn bench(ssh_timeout: Duration) -> (Bench, String) {
     let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
     let lab = Lab::memory().await.unwrap();
     let bench = Bench::with_catalog(lab, catalog.as_ref(), PATIENCE, ssh_timeout).await;
@@ -46,7 +46,7 @@ const PAGE: Page = Page {
     offset: 0,
 };
 
-fn script(text: &str) -> CommandRequest {
+pub fn script(text: &str) -> CommandRequest {
     CommandRequest {
         servers: Some(CommandServers::All(AllServers::All)),
         script: Some(text.into()),
@@ -71,13 +71,17 @@ fn of_nginx(command: &str) -> CommandRequest {
 }
 
 impl Bench {
-    async fn command(&self, deployment: &str, request: CommandRequest) -> Result<Started, Error> {
+    pub async fn command(
+        &self,
+        deployment: &str,
+        request: CommandRequest,
+    ) -> Result<Started, Error> {
         let actor = &self.actor;
         self.engine.command(actor, deployment, request).await
     }
 
     /// A command that waits for its bastion.
-    async fn waiting_command(&self, deployment: &str) -> String {
+    pub async fn waiting_command(&self, deployment: &str) -> String {
         let started = self.command(deployment, script("echo hello")).await;
         let run = started.unwrap().run;
         self.until_step(&run, "gate:ssh", StepState::Running).await;
@@ -85,7 +89,7 @@ impl Bench {
     }
 
     /// Everything of a deployment that a change would change.
-    async fn standing(&self, id: &str) -> impl PartialEq + std::fmt::Debug + use<> {
+    pub async fn standing(&self, id: &str) -> impl PartialEq + std::fmt::Debug + use<> {
         let shown = self.engine.deployment(&self.tenant, id).await.unwrap();
         (
             shown.state,
@@ -96,7 +100,7 @@ impl Bench {
         )
     }
 
-    async fn ssh_rules(&self) -> usize {
+    pub async fn ssh_rules(&self) -> usize {
         self.lab.model(|model| {
             let rules = model.security_group_rules.iter();
             let of_bastions = rules.filter(|rule| format!("{rule:?}").contains("ssh for the run"));
@@ -169,45 +173,6 @@ async fn a_command_leaves_its_deployment_as_it_is_and_its_script_nowhere() {
     assert_eq!(undeployed.state, RunState::Succeeded);
     let refused = bench.command(&deployment, script("echo")).await;
     assert_eq!(refused.unwrap_err().code(), "not-possible-now");
-}
-
-#[tokio::test]
-async fn a_command_and_a_change_wait_for_each_other() {
-    let (bench, deployment) = bench(PATIENCE).await;
-    let before = bench.standing(&deployment).await;
-    let run = bench.waiting_command(&deployment).await;
-    let again = bench.command(&deployment, script("echo")).await;
-    assert_eq!(again.unwrap_err().code(), "run-in-progress");
-    let changes = engine::Changes {
-        template: software(),
-        cloud: facts(),
-        ..engine::Changes::default()
-    };
-    let update = bench.engine.update(&bench.actor, &deployment, changes);
-    assert_eq!(update.await.unwrap_err().code(), "run-in-progress");
-    let undeploy = bench
-        .engine
-        .undeploy(&bench.actor, &deployment, Force::No)
-        .await;
-    assert_eq!(undeploy.unwrap_err().code(), "run-in-progress");
-
-    bench.engine.cancel(&bench.tenant, &run).await.unwrap();
-    let ended = bench.end_of(&run).await;
-    assert_eq!(ended.state, RunState::Cancelled);
-    assert_eq!(bench.ssh_rules().await, 0);
-    assert_eq!(bench.standing(&deployment).await, before);
-
-    // The change that was cancelled before is still the one that can go on.
-    let last = bench.engine.deployment(&bench.tenant, &deployment).await;
-    let last = last.unwrap();
-    assert_eq!(last.state, DeploymentState::Failed);
-    let change = last.last_run.unwrap();
-    bench.engine.resume(&bench.actor, &change).await.unwrap();
-    bench
-        .until_step(&change, "gate:ssh", StepState::Running)
-        .await;
-    let refused = bench.command(&deployment, script("echo")).await;
-    assert_eq!(refused.unwrap_err().code(), "run-in-progress");
 }
 
 #[tokio::test]

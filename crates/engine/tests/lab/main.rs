@@ -4,6 +4,7 @@
 
 mod attributes;
 mod bench;
+mod beside;
 mod checked;
 mod commands;
 mod compose;

@@ -1,7 +1,7 @@
 //! Random sequences of what users and the world do to one deployment: deploy, update, replace a run at work, cancel, crash,
-//! resume, roll back, suspend, scale a group, wait at hooks, undeploy, calls that fail, and a server that is deleted by
-//! somebody else and repaired. After each sequence, the deployment still reaches any template, the cloud holds its resources
-//! once, and an undeployment leaves nothing.
+//! resume, roll back, suspend, scale a group, wait at hooks, undeploy, check at any time, calls that fail, and a server that
+//! is deleted by somebody else and repaired. After each sequence, the deployment still reaches any template, the cloud holds
+//! its resources once, and an undeployment leaves nothing.
 //!
 //! Each day has seeds of its own, so that many runs try many sequences. A failing sequence is repeated by its seed:
 //! `STACKLOOM_SEED=20783000017 cargo test -p engine --test lab random`. `STACKLOOM_SEQUENCES=10000` sets the number of sequences of
@@ -9,7 +9,7 @@
 
 use std::{io::Write, ops::Range, time::Duration};
 
-use api::{DeploymentState, ResourceState, RunState, ScaleRequest, StepState};
+use api::{DeploymentState, FindingKind, ResourceState, RunState, ScaleRequest, StepState};
 use engine::{Changes, Error, Force};
 use hot::bundle::Bundle;
 use lab::{CallFault, Damage, Fault};
@@ -159,7 +159,7 @@ impl Walk<'_> {
         let started = bench.start(template).await;
         (self.deployment, self.run) = (started.deployment, started.run);
         for _ in 0..self.random.random_range(2..10) {
-            let act = self.random.random_range(0..110);
+            let act = self.random.random_range(0..116);
             let done = match act {
                 0..19 => self.update(bench, None).await,
                 19..25 => {
@@ -198,6 +198,7 @@ impl Walk<'_> {
                 }
                 95..100 => self.call_fails(bench),
                 100..106 => self.scales(bench).await,
+                106..112 => Box::pin(self.checks(bench)).await,
                 _ => Box::pin(self.loses_a_server(bench)).await,
             };
             self.acts.push(done);
@@ -271,6 +272,24 @@ impl Walk<'_> {
             Err(Error::NotFound { .. }) => format!("{what}: there is no group"),
             scaled => self.begins(&what, scaled),
         }
+    }
+
+    /// A check, also beside a run. Nobody else has deleted anything, so nothing that it has compared is gone.
+    async fn checks(&mut self, bench: &Bench) -> String {
+        let checked = bench.engine.check(&bench.actor, &self.deployment).await;
+        let check = match checked {
+            Ok(check) => check,
+            Err(refused) => return self.note("check", Err(refused)),
+        };
+        let shown = bench.shown(&self.deployment).await;
+        let mut findings = check.findings.iter();
+        let is_gone = findings.any(|finding| finding.kind == FindingKind::Gone);
+        assert!(
+            !is_gone || shown.present_check().is_none(),
+            "{check:#?}, after {:#?}",
+            self.acts
+        );
+        format!("check, left out: {}", check.left_out)
     }
 
     /// Somebody else deletes a server of the deployment between two runs. A check finds it, and a repair succeeds, also when

@@ -1,11 +1,12 @@
 //! Checks and repairs: resources that somebody deleted, changed or switched off in the cloud.
 
-use api::{Check, Finding, FindingKind, RepairRequest, RunState, Started};
-use engine::{Error, Preview, Result};
+use api::{Check, Finding, FindingKind, RepairRequest, RunState, Started, StepState};
+use engine::{Changes, Error, NewDeployment, Preview, Result};
+use hot::bundle::Bundle;
 use lab::{CallFault, Fault};
 use openstack::{
     Service,
-    network::{Port, SecurityGroup, SecurityGroupRule},
+    network::{Network, Port, SecurityGroup, SecurityGroupRule},
 };
 use serde_json::{Value, json};
 
@@ -281,9 +282,6 @@ async fn a_run_or_a_newer_check_makes_a_check_outdated() {
     let refused = bench.try_repair(&deployment, &first).await.unwrap_err();
     assert!(refused.to_string().contains("checked"), "{refused}");
     let started = bench.try_repair(&deployment, &second).await.unwrap();
-    // A check during the run could read half of it.
-    let busy = bench.engine.check(&bench.actor, &deployment).await;
-    assert!(matches!(busy, Err(Error::Busy(_))), "{busy:?}");
     bench.end_of(&started.run).await;
     let refused = bench.try_repair(&deployment, &second).await.unwrap_err();
     assert!(matches!(refused, Error::Changed { .. }), "{refused}");
@@ -291,6 +289,60 @@ async fn a_run_or_a_newer_check_makes_a_check_outdated() {
         bench.planned_repair(&deployment).await,
         Vec::<String>::new()
     );
+}
+
+#[tokio::test]
+async fn a_check_beside_a_run_leaves_out_what_the_run_works_on() {
+    const NETS: &str = "heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net, properties: {name: before}}
+  back: {type: OS::Neutron::Net}
+";
+    let bench = Bench::new().await;
+    let hooks = "resource_registry: {resources: {front: {hooks: pre-update}}}\n";
+    let new = NewDeployment {
+        name: "held".into(),
+        template: NETS.into(),
+        bundle: Bundle::new(
+            [("hooks.yaml".to_owned(), hooks.to_owned())],
+            ["hooks.yaml".to_owned()],
+        ),
+        cloud: facts(),
+        ..NewDeployment::default()
+    };
+    let started = bench.engine.deploy(&bench.actor, new).await.unwrap();
+    let deployment = started.deployment;
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let changes = Changes {
+        template: NETS.replace("before", "after"),
+        cloud: facts(),
+        ..Changes::default()
+    };
+    let update = bench.engine.update(&bench.actor, &deployment, changes);
+    let update = update.await.unwrap().run;
+    bench
+        .until_step(&update, "front:pre-update", StepState::Running)
+        .await;
+    // Both are gone, and one of them is the run's business.
+    let network = bench.actor.session.network();
+    for id in bench.ids(&deployment).await.values() {
+        network.delete::<Network>(id).await.unwrap();
+    }
+    let check = bench.check(&deployment).await;
+    assert_eq!(kinds(&check), [("back", FindingKind::Gone)]);
+    assert_eq!((check.checked, check.left_out), (1, 1));
+    assert_eq!(check.run.as_deref(), Some(update.as_str()));
+    let refused = bench.try_repair(&deployment, &check).await.unwrap_err();
+    assert!(matches!(refused, Error::Busy(_)), "{refused}");
+
+    // What it has found is repaired when the run has ended.
+    bench.engine.cancel(&bench.tenant, &update).await.unwrap();
+    bench.end_of(&update).await;
+    let started = bench.try_repair(&deployment, &check).await.unwrap();
+    bench
+        .until_step(&started.run, "back:create", StepState::Succeeded)
+        .await;
 }
 
 #[tokio::test]

@@ -11,9 +11,10 @@ use crate::workflow::{Step, StepKind, Workflow};
 
 use super::time_limits::{BASTION_SECONDS, SSH_SECONDS};
 
-/// A workflow that runs a command once on each of these servers, through this bastion. The time limit is that of one server.
+/// A workflow that runs a command once on each of these servers, given by name and id in the cloud, through this bastion. The
+/// time limit is that of one server.
 pub fn workflow<'a>(
-    servers: impl IntoIterator<Item = &'a str>,
+    servers: impl IntoIterator<Item = (&'a str, &'a str)>,
     bastion: &str,
     timeout_seconds: u32,
 ) -> Workflow {
@@ -33,8 +34,9 @@ pub fn workflow<'a>(
     );
     let after = ssh.id.clone();
     let mut steps = vec![open, ssh];
-    steps.extend(servers.into_iter().map(|server| {
-        Step::new(
+    steps.extend(servers.into_iter().map(|(server, id)| Step {
+        server_id: Some(id.to_owned()),
+        ..Step::new(
             format!("{server}:command"),
             StepKind::Command,
             Some(server),
@@ -65,7 +67,7 @@ mod tests {
 
     #[test]
     fn each_server_has_a_step_between_the_opening_and_the_closing_of_the_bastion() {
-        let made = workflow(["app", "gate", "web"], "gate", 30);
+        let made = workflow([("app", "1"), ("gate", "2"), ("web", "3")], "gate", 30);
         let steps: Vec<_> = made
             .steps
             .iter()
@@ -87,6 +89,7 @@ mod tests {
         assert_eq!(made.steps[2].kind, StepKind::Command);
         assert_eq!(made.steps[2].resource.as_deref(), Some("app"));
         assert_eq!(made.steps[2].timeout_seconds, 30);
+        assert_eq!(made.steps[2].server_id.as_deref(), Some("1"));
         assert!(made.resources.is_empty() && made.outputs.is_empty());
     }
 }

@@ -7,7 +7,8 @@ use super::*;
 /// The workflow of a command on servers `s0`, `s1` and so on.
 fn commands(servers: usize) -> Workflow {
     let names: Vec<String> = (0..servers).map(|number| format!("s{number}")).collect();
-    planner::plan::command::workflow(names.iter().map(String::as_str), "gate", 600)
+    let servers = names.iter().map(|name| (name.as_str(), "id"));
+    planner::plan::command::workflow(servers, "gate", 600)
 }
 
 fn started(servers: usize, parallel_steps: usize, failures_max: u32) -> Simulation {

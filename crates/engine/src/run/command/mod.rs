@@ -1,5 +1,7 @@
 //! Steps of commands: a script, a playbook, or a command of a catalogue item on one server, by Ansible in a sandbox.
 //!
+//! A command runs beside a change of its deployment: its step locks its server first ([`super::lock`]).
+//!
 //! A command runs like a role: detached on the server, followed live, and found again after a crash. Unlike a role it is not made to be
 //! repeated. So all attempts of a step share one folder of programs, in which each program is started once, and the machine treats
 //! each failure as final.
@@ -47,6 +49,7 @@ impl Attempt {
                 "its content is not stored any more, because the run was paused for too long; run the command again",
             )
         })?;
+        self.check_target(&server, content).await?;
         let mut prepared = self.prepare(&server, content).await?;
         let detached = self.reach(&server, &prepared).await?;
         let folder = detached.folder.path();
