@@ -224,6 +224,7 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     engine.parallel_steps = config.parallel_steps;
     engine.project_deployments = config.project_deployments;
     engine.project_runs = config.project_runs;
+    engine.deployment_snapshots = config.deployment_snapshots;
     engine.log_quota = LogQuota {
         step_bytes: config.step_log_mib << 20,
         project_bytes: config.project_log_mib << 20,

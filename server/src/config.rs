@@ -206,6 +206,10 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PROJECT_RUNS", default_value_t = engine_defaults::PROJECT_RUNS)]
     pub project_runs: u32,
 
+    /// Snapshots of one deployment.
+    #[arg(long, env = "STACKLOOM_DEPLOYMENT_SNAPSHOTS", default_value_t = engine_defaults::DEPLOYMENT_SNAPSHOTS)]
+    pub deployment_snapshots: u32,
+
     /// Servers of one project that are logged in to at the same time, to see if they have booted.
     #[arg(long, env = "STACKLOOM_PROJECT_SSH_ATTEMPTS", default_value_t = engine_defaults::PROJECT_SSH_ATTEMPTS)]
     pub project_ssh_attempts: usize,

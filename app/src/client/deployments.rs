@@ -3,7 +3,7 @@
 use api::{
     Check, CommandRequest, ConsoleLog, DeployRequest, Deployment, GraphicalConsole, LiveResource,
     LiveServer, Permission, PermissionRequest, PowerAction, PowerRequest, RepairRequest, Run,
-    ScaleRequest, Started, Stray, UpgradeRequest,
+    ScaleRequest, Snapshot, SnapshotRequest, Started, Stray, UpgradeRequest,
 };
 
 use super::transport::{Answer, Page, call, done, get, get_all, send, unreadable, written};
@@ -66,6 +66,31 @@ pub async fn suspension(id: &str, which: Suspension, base_run: Option<&str>) -> 
         base.unwrap_or_default()
     );
     send("POST", &path, None::<&()>).await
+}
+
+/// `GET /deployments/{id}/snapshots`.
+pub async fn snapshots(id: &str) -> Answer<Vec<Snapshot>> {
+    get(&format!("/deployments/{}/snapshots", browser::encode(id))).await
+}
+
+/// `POST /deployments/{id}/snapshots`.
+pub async fn snapshot_take(id: &str, request: &SnapshotRequest) -> Answer<Started> {
+    let path = format!("/deployments/{}/snapshots", browser::encode(id));
+    send("POST", &path, Some(request)).await
+}
+
+/// `POST /deployments/{id}/snapshots/{snapshot}/restore`.
+pub async fn snapshot_restore(id: &str, snapshot: &str) -> Answer<Started> {
+    let (id, snapshot) = (browser::encode(id), browser::encode(snapshot));
+    let path = format!("/deployments/{id}/snapshots/{snapshot}/restore");
+    send("POST", &path, None::<&()>).await
+}
+
+/// `DELETE /deployments/{id}/snapshots/{snapshot}`.
+pub async fn snapshot_delete(id: &str, snapshot: &str) -> Answer<()> {
+    let (id, snapshot) = (browser::encode(id), browser::encode(snapshot));
+    let path = format!("/deployments/{id}/snapshots/{snapshot}");
+    done("DELETE", &path).await
 }
 
 /// `POST /deployments/{id}/groups/{name}/scale`.

@@ -78,6 +78,8 @@ pub fn step_verb(kind: StepKind) -> &'static str {
         StepKind::Command => "Command",
         StepKind::Suspend => "Suspend",
         StepKind::Resume => "Resume",
+        StepKind::Snapshot => "Snapshot",
+        StepKind::Restore => "Restore",
     }
 }
 
@@ -97,6 +99,8 @@ pub fn step_icon(kind: StepKind) -> &'static str {
         StepKind::Command => "terminal",
         StepKind::Suspend => "circle-pause",
         StepKind::Resume => "play",
+        StepKind::Snapshot => "camera",
+        StepKind::Restore => "undo-2",
     }
 }
 

@@ -23,10 +23,11 @@ pub struct Standing {
     pub number: usize,
     /// Number of runs.
     pub count: usize,
-    /// The newer run to look at. `None` if this run is the newest. Commands do not replace a change.
+    /// The newer run to look at. `None` if this run is the newest. Commands and snapshots do not replace a change.
     pub newest: Option<Run>,
-    /// True for a command: it does not change the deployment, so nothing follows from its failure.
-    pub is_command: bool,
+    /// True for a command, a snapshot or a restoration: it does not change the deployment's state, so that nothing follows from
+    /// its failure, and it is not resumed.
+    pub keeps_deployment: bool,
     /// Address of the plan that rolls the deployment back to this run's content, if that is possible.
     pub rolls_back_to: Option<String>,
 }
@@ -35,16 +36,16 @@ impl Standing {
     /// Position of the run `id` in a list, newest first. `None` if the list does not contain it.
     pub fn of(runs: &[Run], id: &str) -> Option<Standing> {
         let newer = runs.iter().position(|run| run.id == id)?;
-        let is_command = runs[newer].kind == RunKind::Command;
-        let replaces = |run: &&Run| run.kind != RunKind::Command;
+        let keeps_deployment = runs[newer].kind.keeps_deployment();
+        let replaces = |run: &&Run| !run.kind.keeps_deployment();
         Some(Standing {
             number: runs.len() - newer,
             count: runs.len(),
             newest: runs[..newer]
                 .iter()
-                .find(|run| !is_command && replaces(run))
+                .find(|run| !keeps_deployment && replaces(run))
                 .cloned(),
-            is_command,
+            keeps_deployment,
             rolls_back_to: can_roll_back_to(&runs[newer], runs)
                 .then(|| roll_back_href(&runs[newer])),
         })

@@ -56,6 +56,8 @@ pub fn run_title(run: &Run) -> Cow<'static, str> {
         RunKind::Command => "Command",
         RunKind::Suspend => "Suspend",
         RunKind::Resume => "Resume",
+        RunKind::Snapshot => "Snapshot",
+        RunKind::Restore => "Restore",
     };
     title.into()
 }

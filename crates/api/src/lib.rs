@@ -22,6 +22,7 @@ mod scaling;
 mod server;
 mod service;
 mod session;
+mod snapshot;
 mod terminal;
 
 pub use audit::AuditEvent;
@@ -62,4 +63,5 @@ pub use scaling::{ScaleRequest, Scaling, ScalingGroup, ScalingPolicy};
 pub use server::{LiveServer, PowerAction, PowerRequest};
 pub use service::{Service, ServicePort, ServiceState};
 pub use session::{CloudInfo, CurrentUser, LoginRequest, LoginSession, is_own_page};
+pub use snapshot::{LeftAlone, SNAPSHOT_NAME_CHARS_MAX, Snapshot, SnapshotPart, SnapshotRequest};
 pub use terminal::{TERMINAL_WINDOW, TerminalMessage, TerminalRequest};

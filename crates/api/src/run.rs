@@ -93,12 +93,21 @@ pub enum RunKind {
     Suspend,
     /// Resumes suspended servers.
     Resume,
+    /// Takes a snapshot of the servers. The resources stay as they are.
+    Snapshot,
+    /// Restores the data of servers from a snapshot. The resources keep their descriptions.
+    Restore,
 }
 
 impl RunKind {
     /// True if it creates, changes or deletes resources.
     pub fn changes_resources(self) -> bool {
         matches!(self, Self::Deploy | Self::Update | Self::Undeploy)
+    }
+
+    /// True if the deployment keeps its state, its content and its last change, however the run ends.
+    pub fn keeps_deployment(self) -> bool {
+        matches!(self, Self::Command | Self::Snapshot | Self::Restore)
     }
 
     /// True if it suspends or resumes the servers.

@@ -75,8 +75,8 @@ use types::api::{Api, MarkerPlace};
 pub use driver::{
     Abilities, Accepted, ByName, Context, DelayedDeletion, Difference, Driver, DriverError,
     Duplicates, Earlier, Handover, Inspect, Inspection, ListMarked, Login, Marked, Marker,
-    Namesakes, OnDemand, Progress, Proof, Ready, Received, Release, Request, Search, SignalAddress,
-    Signals, Snapshot, Suspend, Suspension, Update, Vault,
+    Namesakes, OnDemand, Progress, Proof, Ready, Received, Release, Request, Restore, Search,
+    SignalAddress, Signals, Snapshot, Suspend, Suspension, Update, Vault,
 };
 
 pub use server::host_keys::HostKeys;

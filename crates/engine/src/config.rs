@@ -41,6 +41,8 @@ pub const COMPUTATION_DEADLINE: Duration = Duration::from_secs(30);
 pub const PROJECT_DEPLOYMENTS: u32 = 500;
 /// Default of [`Config::project_runs`].
 pub const PROJECT_RUNS: u32 = 200;
+/// Default of [`Config::deployment_snapshots`].
+pub const DEPLOYMENT_SNAPSHOTS: u32 = 10;
 /// Default of [`Config::project_ssh_attempts`].
 pub const PROJECT_SSH_ATTEMPTS: usize = 200;
 /// Default of [`Config::project_terminals`].
@@ -109,6 +111,8 @@ pub struct Config {
     pub project_deployments: u32,
     /// Maximum number of active runs of a project. Undeployments are always accepted.
     pub project_runs: u32,
+    /// Maximum number of snapshots of a deployment.
+    pub deployment_snapshots: u32,
     /// Maximum number of servers that a project tries to log in to at the same time.
     pub project_ssh_attempts: usize,
     /// Maximum number of open terminals of a project.
@@ -160,6 +164,7 @@ impl Config {
             parallel_steps: PARALLEL_STEPS,
             project_deployments: PROJECT_DEPLOYMENTS,
             project_runs: PROJECT_RUNS,
+            deployment_snapshots: DEPLOYMENT_SNAPSHOTS,
             project_ssh_attempts: PROJECT_SSH_ATTEMPTS,
             project_terminals: PROJECT_TERMINALS,
             person_terminals: PERSON_TERMINALS,

@@ -21,6 +21,7 @@ pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
         takes_from: Vec::new(),
         pause_seconds: 0,
         server_id: None,
+        snapshot_id: None,
     }
 }
 

@@ -69,9 +69,13 @@ pub struct Step {
     /// Duration of a [`StepKind::Pause`] in seconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pause_seconds: u32,
-    /// Id in the cloud of the server that a [`StepKind::Command`] is for. A server that has taken its place gets no command.
+    /// Id in the cloud of the server that a [`StepKind::Command`], [`StepKind::Snapshot`] or [`StepKind::Restore`] is for. One
+    /// that has taken its place is left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_id: Option<String>,
+    /// Id in the cloud of the snapshot that a [`StepKind::Restore`] restores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<String>,
 }
 
 impl Step {
@@ -97,6 +101,7 @@ impl Step {
             takes_from: Vec::new(),
             pause_seconds: 0,
             server_id: None,
+            snapshot_id: None,
         }
     }
 }
@@ -137,6 +142,10 @@ pub enum StepKind {
     Suspend,
     /// Resume the server, or run the software deployment for RESUME.
     Resume,
+    /// Take a snapshot of the resource.
+    Snapshot,
+    /// Restore the resource from a snapshot.
+    Restore,
 }
 
 /// Resource of a run: its description with parameters inserted.

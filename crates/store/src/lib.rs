@@ -57,6 +57,7 @@ mod run;
 mod sealed;
 mod session;
 mod signal;
+mod snapshot;
 mod step;
 mod viewer;
 
@@ -88,6 +89,7 @@ pub use run::{NewRun, RunProgress, RunRow};
 pub use sealed::{SealedKind, SealedResource, SealedRun};
 pub use session::{OpenSessions, OwnedSession, SessionOwner, SessionRow};
 pub use signal::{NewSignal, SIGNALS_MAX, Signal, SignalOutcome, SignalStatus, SignalTarget};
+pub use snapshot::{SnapshotPartRow, SnapshotRow};
 pub use step::{LockingStep, StepDuration};
 pub use tenant::Tenant;
 pub use viewer::ViewerRow;

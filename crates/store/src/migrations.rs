@@ -61,6 +61,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1211_audit_deployments"
     "1230_resource_health"
     "1270_run_beside"
+    "1330_snapshots"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -90,6 +91,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1211_audit_deployments"
     "1230_resource_health"
     "1270_run_beside"
+    "1330_snapshots"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

@@ -95,6 +95,18 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/deployments/{id}/suspend", post(deployments::suspend))
         .route("/deployments/{id}/resume", post(deployments::resume))
         .route(
+            "/deployments/{id}/snapshots",
+            get(snapshots::list).post(snapshots::take),
+        )
+        .route(
+            "/deployments/{id}/snapshots/{snapshot}",
+            delete(snapshots::delete),
+        )
+        .route(
+            "/deployments/{id}/snapshots/{snapshot}/restore",
+            post(snapshots::restore),
+        )
+        .route(
             "/deployments/{id}/groups/{name}/scale",
             post(deployments::scale),
         )

@@ -293,7 +293,7 @@ fn Actions(
             && runs.with(|runs| {
                 runs.and_then(|runs| {
                     runs.iter()
-                        .filter(|run| run.kind != api::RunKind::Command)
+                        .filter(|run| !run.kind.keeps_deployment())
                         .max_by(|one, other| one.created.cmp(&other.created))
                 })
                 .is_some_and(|run| run.kind == api::RunKind::Undeploy)

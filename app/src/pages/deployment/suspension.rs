@@ -62,7 +62,7 @@ pub fn SuspensionButtons(
 /// True if the last change of a deployment was its suspension or resumption.
 fn ended_by_suspension(runs: Option<&Vec<Run>>) -> bool {
     let changes = runs.into_iter().flatten();
-    let changes = changes.filter(|run| run.kind != api::RunKind::Command);
+    let changes = changes.filter(|run| !run.kind.keeps_deployment());
     let last = changes.max_by(|one, other| one.created.cmp(&other.created));
     last.is_some_and(|run| run.kind.is_suspension())
 }

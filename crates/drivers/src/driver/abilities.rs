@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use openstack::Session;
 use serde_json::{Map, Value};
 use store::Namesakes;
 
@@ -22,8 +23,10 @@ pub struct Abilities<'a> {
     pub on_demand: Option<&'a dyn OnDemand>,
     /// Handover of exclusive parts.
     pub handover: Option<&'a dyn Handover>,
-    /// Snapshots before a deletion.
+    /// Snapshots: before a deletion, and of the deployment if the type can restore them, too.
     pub snapshots: Option<&'a dyn Snapshot>,
+    /// Restoration from snapshots. Types without it are no part of a deployment's snapshots.
+    pub restoration: Option<&'a dyn Restore>,
     /// Suspension with the deployment. Types without it stay as they are.
     pub suspension: Option<&'a dyn Suspend>,
     /// Release of retained resources, for types that are deleted along with others.
@@ -236,7 +239,7 @@ pub trait Handover: Send + Sync {
     ) -> Result<Progress, DriverError>;
 }
 
-/// Snapshots before a deletion: `deletion_policy: Snapshot`.
+/// Snapshots: before a deletion (`deletion_policy: Snapshot`), and of a deployment.
 #[async_trait]
 pub trait Snapshot: Send + Sync {
     /// Takes a snapshot of a resource, or returns its progress. The reference of a ready snapshot is its id.
@@ -249,6 +252,45 @@ pub trait Snapshot: Send + Sync {
         physical_id: &str,
         occasion: &str,
     ) -> Result<Progress, DriverError>;
+}
+
+/// Restoration of a resource's data from its snapshots. The resource keeps its id.
+#[async_trait]
+pub trait Restore: Snapshot {
+    /// The reason why a snapshot of this resource would not have its data, as in "it boots from a volume". `None` if it
+    /// has.
+    ///
+    /// # Errors
+    /// The cloud refuses the request.
+    async fn obstacle(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<String>, DriverError>;
+
+    /// Restores a resource from a snapshot, given by its id, or returns the progress.
+    ///
+    /// # Errors
+    /// The cloud refuses the request.
+    async fn restore(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        snapshot: &str,
+    ) -> Result<Progress, DriverError>;
+
+    /// Deletes what [`Snapshot::snapshot`] created on an occasion, also without the id: the response to a request can
+    /// have been lost. A missing snapshot is success.
+    ///
+    /// # Errors
+    /// The cloud refuses the request.
+    async fn remove_snapshot(
+        &self,
+        session: &Session,
+        physical_id: &str,
+        occasion: &str,
+        snapshot: Option<&str>,
+    ) -> Result<(), DriverError>;
 }
 
 /// The release of a resource that is removed from its deployment and stays in the cloud: `deletion_policy: Retain`.

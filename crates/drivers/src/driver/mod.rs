@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 pub use store::Namesakes;
 
 pub use abilities::{
-    Abilities, ByName, DelayedDeletion, Handover, Inspect, OnDemand, Release, Snapshot, Suspend,
-    Suspension, Update,
+    Abilities, ByName, DelayedDeletion, Handover, Inspect, OnDemand, Release, Restore, Snapshot,
+    Suspend, Suspension, Update,
 };
 pub use accepted::{Accepted, Request};
 pub use inspection::{Difference, Inspection, differing_fields};

@@ -16,6 +16,7 @@ pub(super) const RESIZE: &str = "resize";
 pub(super) const PLUG: &str = "attach_interface";
 pub(super) const UNPLUG: &str = "detach_interface";
 pub(super) const SNAPSHOT: &str = "createImage";
+pub(super) const REBUILD: &str = "rebuild";
 pub(super) const DELETE: &str = "delete";
 
 pub(super) async fn ports(context: &Context<'_>, server: &str) -> Result<Vec<Port>, DriverError> {

@@ -28,6 +28,7 @@ pub(super) mod host_keys;
 mod inspection;
 mod named;
 mod power;
+mod restoration;
 mod state;
 mod suspension;
 
@@ -48,6 +49,7 @@ impl Driver for Server {
             on_demand: Some(self),
             handover: Some(self),
             snapshots: Some(self),
+            restoration: Some(self),
             suspension: Some(self),
             ..Abilities::default()
         }
@@ -267,7 +269,7 @@ impl Snapshot for Server {
         physical_id: &str,
         occasion: &str,
     ) -> Result<Progress, DriverError> {
-        change::snapshot(context, physical_id, occasion).await
+        restoration::snapshot(context, physical_id, occasion).await
     }
 }
 

@@ -102,7 +102,9 @@ fn changes(kind: StepKind) -> bool {
         | StepKind::Delete
         | StepKind::Configure
         | StepKind::Suspend
-        | StepKind::Resume => true,
+        | StepKind::Resume
+        | StepKind::Snapshot
+        | StepKind::Restore => true,
         StepKind::WaitForSsh
         | StepKind::OpenBastion
         | StepKind::CloseBastion

@@ -30,6 +30,7 @@ mod servers;
 mod services;
 mod show;
 mod signal;
+mod snapshots;
 mod start;
 mod strays;
 mod suspension;

@@ -114,6 +114,11 @@ impl Engine {
                     "a command is not resumed; run it again on the servers that need it".into(),
                 ));
             }
+            RunState::Failed | RunState::Cancelled if row.shown.kind.keeps_deployment() => {
+                return Err(Error::NotPossibleNow(
+                    "this run is not resumed; start another snapshot or restoration".into(),
+                ));
+            }
             RunState::Failed | RunState::Cancelled if is_last => {}
             RunState::Failed | RunState::Cancelled => {
                 return Err(Error::NotPossibleNow(

@@ -91,6 +91,8 @@ impl Engine {
             RunKind::Command => "a command",
             RunKind::Suspend => "a suspension",
             RunKind::Resume => "a resumption",
+            RunKind::Snapshot => "a snapshot",
+            RunKind::Restore => "a restoration",
         };
         Err(Error::NotPossibleNow(format!(
             "the run at work is {what}, whose place an update cannot take. Wait for its end, or cancel it"

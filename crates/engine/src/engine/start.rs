@@ -90,8 +90,8 @@ impl Engine {
         if stored.await? == Outcome::Conflict {
             return Err(Error::Busy(id));
         }
-        let claimed = if new.kind == RunKind::Command {
-            // The deployment keeps its state and its last run: a command changes neither.
+        let claimed = if new.kind.keeps_deployment() {
+            // The deployment keeps its state and its last run: such a run changes neither.
             transaction.deployment_hold(tenant, deployment).await
         } else {
             let seen = new.seen.map(DeploymentRow::seen);
@@ -106,7 +106,7 @@ impl Engine {
             ));
         }
         // This run replaces a requested roll-back of the previous run.
-        if new.kind != RunKind::Command {
+        if !new.kind.keeps_deployment() {
             transaction.run_supersede(tenant, deployment, &id).await?;
         }
         let sealed = seal_run(&self.core.keys, &id, &new.secrets);
@@ -152,17 +152,17 @@ impl Engine {
     /// Marks a stored run without a task as failed, so that a user can resume it.
     pub(super) async fn could_not_begin(&self, row: &RunRow, why: &str) {
         let (tenant, run) = (&row.tenant, row.shown.id.as_str());
-        let is_command = row.shown.kind == RunKind::Command;
-        let advice = if is_command {
-            "Nothing was started on a server. Run the command again."
-        } else {
-            "Resume it, update again, or undeploy."
+        let advice = match row.shown.kind {
+            RunKind::Command => "Nothing was started on a server. Run the command again.",
+            RunKind::Snapshot | RunKind::Restore => "Nothing was started. Try it again.",
+            _ => "Resume it, update again, or undeploy.",
         };
+        let keeps_deployment = row.shown.kind.keeps_deployment();
         let failed = Entry::Run {
             state: RunState::Failed,
             ending: Some(machine::Ending::Failed),
             reason: Some(format!("the run could not begin: {why}\n{advice}")),
-            deployment: (!is_command).then_some(DeploymentState::Failed),
+            deployment: (!keeps_deployment).then_some(DeploymentState::Failed),
         };
         let written = match self
             .core

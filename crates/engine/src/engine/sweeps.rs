@@ -30,6 +30,7 @@ pub(super) fn add(workflow: &mut Workflow, kind: RunKind, pending: usize, horizo
         takes_from: Vec::new(),
         pause_seconds: 0,
         server_id: None,
+        snapshot_id: None,
     };
     if kind == RunKind::Undeploy && pending > 0 {
         let first = sweep("sweep:first", Vec::new());

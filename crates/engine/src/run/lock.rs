@@ -3,7 +3,8 @@
 //!
 //! # Which steps lock
 //!
-//! A step locks one server or none ([`Attempt::server_at_work`]): the server that it replaces, changes, suspends, resumes or
+//! A step locks one server or none ([`Attempt::server_at_work`]): the server that it replaces, changes, suspends, resumes,
+//! takes a snapshot of, restores or
 //! deletes, that it waits for over SSH, or on which it runs software, a script or a command. A step that makes a new server
 //! locks none, because no command knows the server yet, and the check of a command's bastion only logs in. A connection
 //! through the bastion is no work on it: a bastion that goes away ends the commands behind it, and their steps say so.
@@ -90,7 +91,9 @@ impl Attempt {
             | StepKind::Delete
             | StepKind::Configure
             | StepKind::Suspend
-            | StepKind::Resume => {}
+            | StepKind::Resume
+            | StepKind::Snapshot
+            | StepKind::Restore => {}
             // A command changes nothing of its bastion.
             StepKind::WaitForSsh if self.run_context.kind != RunKind::Command => {}
             StepKind::WaitForSsh

@@ -13,6 +13,7 @@ use store::ResourceChange;
 
 use super::{
     outcome::Ended,
+    snapshot::occasion_of,
     step::{Attempt, StepResult},
 };
 use crate::{
@@ -52,6 +53,9 @@ impl Attempt {
                 .warn(format!("`{name}` ({what}) stays in the cloud: {why}"))
                 .await;
             if spec.external_id.is_none() {
+                if let Some(id) = &id {
+                    self.delete_snapshots_of(id).await?;
+                }
                 let retained = id
                     .as_ref()
                     .map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
@@ -115,6 +119,9 @@ impl Attempt {
             .await?;
         if let Some(id) = &id {
             self.until_gone(driver, &context, id).await?;
+        }
+        if let Some(id) = &id {
+            self.delete_snapshots_of(id).await?;
         }
         self.log.info(format!("`{name}` is gone")).await;
         // Software is deleted with its server.
@@ -252,8 +259,7 @@ impl Attempt {
         let ends = ends.map_err(|error| {
             Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
         })?;
-        // The first digits of a run's id are the time, and nearly the same for a whole day.
-        let short = run.get(run.len().saturating_sub(8)..).unwrap_or(run);
+        let short = occasion_of(run);
         Ok(match ends {
             0 => short.to_owned(),
             ends => format!("{short}-{ends}"),

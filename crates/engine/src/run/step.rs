@@ -118,6 +118,8 @@ impl Attempt {
             StepKind::Command => self.command().await,
             StepKind::Suspend => self.suspend_or_resume(Direction::Suspend).await,
             StepKind::Resume => self.suspend_or_resume(Direction::Resume).await,
+            StepKind::Snapshot => self.take_snapshot().await,
+            StepKind::Restore => self.restore().await,
         }
     }
 

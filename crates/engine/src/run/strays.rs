@@ -99,7 +99,11 @@ pub fn is_pending_for(kind: RunKind, resource_type: &str) -> bool {
     match kind {
         RunKind::Undeploy => is_in_a_cloud(resource_type),
         RunKind::Deploy | RunKind::Update => is_listed(resource_type),
-        RunKind::Command | RunKind::Suspend | RunKind::Resume => false,
+        RunKind::Command
+        | RunKind::Suspend
+        | RunKind::Resume
+        | RunKind::Snapshot
+        | RunKind::Restore => false,
     }
 }
 

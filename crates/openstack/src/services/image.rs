@@ -57,6 +57,12 @@ impl ImageService<'_> {
         lookups.find("image", name_or_id, |_| LONG, fetch).await
     }
 
+    /// Deletes an image. A missing image is an error of status 404.
+    pub async fn image_delete(&self, id: &str) -> Result<(), Error> {
+        let call = self.0.call(Service::Image, Method::DELETE, &["images", id]);
+        call.send().await.map(drop)
+    }
+
     async fn image_fetch(&self, name_or_id: &str) -> Result<Image, Error> {
         if looks_like_id(name_or_id) {
             match self.image_get(name_or_id).await {

@@ -44,6 +44,7 @@ mod pauses;
 mod quota;
 mod remove;
 mod retained;
+pub mod snapshots;
 pub mod suspension;
 mod time_limits;
 

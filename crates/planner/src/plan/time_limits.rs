@@ -15,6 +15,9 @@ pub(super) const BASTION_SECONDS: u32 = 120;
 /// A role or a software deployment on a server.
 pub(super) const CONFIGURE_SECONDS: u32 = 1800;
 
+/// A snapshot or its restoration: the cloud copies the whole disk.
+pub(super) const SNAPSHOT_SECONDS: u32 = 7200;
+
 /// A wait condition: more than its longest `timeout`, with which it ends its wait itself.
 pub(super) const WAIT_SECONDS: u32 = 43_200 + 600;
 

@@ -20,8 +20,8 @@ impl RunTask {
                 reason,
             } => {
                 let deployment = match (state, self.kind) {
-                    // Its resources stay as they are, whatever the command does.
-                    (_, RunKind::Command) => None,
+                    // Its resources stay as they are, whatever the run does.
+                    (_, kind) if kind.keeps_deployment() => None,
                     (RunState::Succeeded, RunKind::Undeploy) => Some(DeploymentState::Undeployed),
                     (RunState::Succeeded, RunKind::Suspend) => Some(DeploymentState::Suspended),
                     (RunState::Succeeded, _) => Some(DeploymentState::Deployed),
@@ -176,6 +176,16 @@ impl RunTask {
             RunKind::Resume => {
                 return Some(
                     "Resume the run to go on with the rest, suspend the deployment again, or undeploy it.",
+                );
+            }
+            RunKind::Snapshot => {
+                return Some(
+                    "The deployment is as before. What is complete can be restored; delete the snapshot if it is of no use, and take another.",
+                );
+            }
+            RunKind::Restore => {
+                return Some(
+                    "Servers whose step did not succeed can have old or new data, or be in error: check the deployment, then restore again.",
                 );
             }
             _ => {}

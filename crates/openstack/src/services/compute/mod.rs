@@ -221,6 +221,12 @@ impl Compute<'_> {
         self.act(id, &json!({"createImage": {"name": name}})).await
     }
 
+    /// Rebuilds a server: its root disk gets the content of an image; id, ports, volumes and name stay. Returns the request
+    /// id.
+    pub async fn server_rebuild(&self, id: &str, image: &str) -> Result<String, Error> {
+        self.act(id, &json!({"rebuild": {"imageRef": image}})).await
+    }
+
     /// Sends a server action. Returns the request id.
     async fn act(&self, id: &str, body: &Value) -> Result<String, Error> {
         let call = self.call(Method::POST, &["servers", id, "action"]);

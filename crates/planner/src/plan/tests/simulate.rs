@@ -160,7 +160,9 @@ impl World {
             | StepKind::Sweep
             | StepKind::Command
             | StepKind::Suspend
-            | StepKind::Resume => Ok(()),
+            | StepKind::Resume
+            | StepKind::Snapshot
+            | StepKind::Restore => Ok(()),
         }
     }
 

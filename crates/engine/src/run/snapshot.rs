@@ -1,0 +1,169 @@
+//! Steps that take a snapshot of a resource, and restore it from one.
+//!
+//! The part of the snapshot is in the database before the step begins, and gets its id in the cloud at the end. What was
+//! requested in between is found by its name, which contains the start of the resource's id and the end of the run's id
+//! ([`occasion_of`]). A resource without data of its own is no part of the snapshot; the end of the run names it.
+
+use drivers::{DriverError, Progress, Restore};
+use openstack::Session;
+use planner::workflow::ResourceSpec;
+use serde_json::Value;
+use store::SnapshotPartRow;
+
+use super::{
+    outcome::Ended,
+    step::{Attempt, StepResult},
+};
+use crate::machine::{Failure, FailureClass};
+
+/// What distinguishes the snapshots that a run takes from those of other runs. The first digits of a run's id are the time, and
+/// nearly the same for a whole day.
+pub(super) fn occasion_of(run: &str) -> &str {
+    run.get(run.len().saturating_sub(8)..).unwrap_or(run)
+}
+
+/// Deletes a part of a snapshot from the cloud. A missing one is success.
+pub async fn delete_part(session: &Session, part: &SnapshotPartRow) -> Result<(), DriverError> {
+    let Some(restores) = restoration_of(&part.resource_type) else {
+        return Ok(());
+    };
+    let occasion = occasion_of(&part.snapshot);
+    let snapshot_id = part.snapshot_id.as_deref();
+    restores
+        .remove_snapshot(session, &part.physical_id, occasion, snapshot_id)
+        .await
+}
+
+/// The ability of a type to restore resources from snapshots.
+pub fn restoration_of(resource_type: &str) -> Option<&'static dyn Restore> {
+    drivers::driver_for(resource_type)?.abilities().restoration
+}
+
+impl Attempt {
+    /// Takes a snapshot of the step's resource.
+    pub(super) async fn take_snapshot(&self) -> StepResult {
+        let (name, id, spec) = self.same_as_planned()?;
+        let snapshots = self.driver(&spec)?.abilities().snapshots;
+        let restoration = restoration_of(&spec.resource_type);
+        let (Some(snapshots), Some(restores)) = (snapshots, restoration) else {
+            return Err(Ended::lasting(format!("`{name}` cannot be restored")));
+        };
+        let work = self.work_on_what_is_there(&name, spec);
+        let context = work.context(self);
+        let run_context = &self.run_context;
+        let (tenant, run) = (&run_context.tenant, run_context.run.as_str());
+        let store = &run_context.core.store;
+        if let Some(why) = restores.obstacle(&context, &id).await? {
+            let deleted = store.snapshot_part_delete(tenant, run, &name);
+            deleted.await.map_err(|error| not_stored(&error))?;
+            let message = format!("`{name}` is no part of the snapshot: {why}");
+            self.log.warn(message.clone()).await;
+            run_context.known.remark(message);
+            return Ok(());
+        }
+        let occasion = occasion_of(run);
+        let mut logged = String::new();
+        for pause in self.pauses() {
+            match snapshots.snapshot(&context, &id, occasion).await? {
+                Progress::Ready(ready) => {
+                    let taken = ready.reference.as_str().unwrap_or_default();
+                    let bytes = ready.attributes.get("size").and_then(Value::as_u64);
+                    let held = (run, run_context.journal.fence());
+                    let stored = store.snapshot_part_complete(tenant, held, &name, (taken, bytes));
+                    stored.await.map_err(|error| not_stored(&error))?;
+                    let message = format!("the snapshot of `{name}` is complete: {taken}");
+                    self.log.info(message).await;
+                    return Ok(());
+                }
+                Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
+                    // What is left of it is of no use.
+                    let session = &run_context.session;
+                    let removed = restores.remove_snapshot(session, &id, occasion, None);
+                    if let Err(error) = removed.await {
+                        let left = format!("the rest of the snapshot stays in the cloud: {error}");
+                        self.log.warn(left).await;
+                    }
+                    let why = self.log.masked(&why);
+                    return Err(Ended::lasting(format!(
+                        "no snapshot of `{name}` was made: {why}"
+                    )));
+                }
+                Progress::Pending(what) => {
+                    if what != logged {
+                        self.log.info(what.clone()).await;
+                        logged = what;
+                    }
+                }
+            }
+            self.pause(pause).await?;
+        }
+        Err(Ended::lasting("there are no more pauses"))
+    }
+
+    /// Restores the step's resource from its snapshot.
+    pub(super) async fn restore(&self) -> StepResult {
+        let (name, id, spec) = self.same_as_planned()?;
+        let (Some(restores), Some(snapshot)) = (
+            restoration_of(&spec.resource_type),
+            self.step.snapshot_id.as_deref(),
+        ) else {
+            return Err(Ended::lasting(format!("`{name}` cannot be restored")));
+        };
+        let work = self.work_on_what_is_there(&name, spec);
+        let context = work.context(self);
+        let mut logged = String::new();
+        for pause in self.pauses() {
+            match restores.restore(&context, &id, snapshot).await? {
+                Progress::Ready(_) => {
+                    let message = format!("`{name}` has its data from the snapshot again ({id})");
+                    self.log.info(message).await;
+                    return Ok(());
+                }
+                Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
+                    let why = self.log.masked(&why);
+                    return Err(Ended::lasting(format!("`{name}` was not restored: {why}")));
+                }
+                Progress::Pending(what) => {
+                    if what != logged {
+                        self.log.info(format!("`{name}`: {what}")).await;
+                        logged = what;
+                    }
+                }
+            }
+            self.pause(pause).await?;
+        }
+        Err(Ended::lasting("there are no more pauses"))
+    }
+
+    /// Deletes the parts of the deployment's snapshots that were taken of a resource.
+    pub(super) async fn delete_snapshots_of(&self, id: &str) -> StepResult {
+        let run_context = &self.run_context;
+        let (store, tenant) = (&run_context.core.store, &run_context.tenant);
+        let parts = store.snapshot_part_list(tenant, &run_context.deployment);
+        let parts = parts.await.map_err(|error| not_stored(&error))?;
+        for part in parts.into_iter().filter(|part| part.physical_id == id) {
+            delete_part(&run_context.session, &part).await?;
+            let deleted = store.snapshot_part_delete(tenant, &part.snapshot, &part.resource);
+            deleted.await.map_err(|error| not_stored(&error))?;
+            let message = format!("the snapshot of `{}` is deleted", part.resource);
+            self.log.info(message).await;
+        }
+        Ok(())
+    }
+
+    /// Name, id and description of the step's resource, if it is the one that the run was started for.
+    fn same_as_planned(&self) -> StepResult<(String, String, ResourceSpec)> {
+        let name = self.name()?.to_owned();
+        let entry = self.run_context.known.get(&name);
+        let (spec, id) = entry
+            .and_then(|entry| Some((entry.spec, entry.physical_id?)))
+            .filter(|(_, id)| self.step.server_id.as_ref() == Some(id))
+            .ok_or_else(|| Ended::lasting(format!("`{name}` was removed or replaced")))?;
+        Ok((name, id, spec))
+    }
+}
+
+/// A failure of the database, which the step's next attempt can survive.
+fn not_stored(error: &store::Error) -> Ended {
+    Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
+}

@@ -1,0 +1,243 @@
+//! Snapshots of deployments and their parts, a part for each resource.
+//!
+//! The id of a snapshot is that of the run that takes it. Its parts are stored with that run, before the first request to
+//! the cloud; a part without an id in the cloud can exist there nevertheless.
+
+use sqlx::Row as _;
+
+use crate::{
+    Error, Result, Store, Tenant, Transaction,
+    column::to_i64,
+    database::{Row, read_all},
+};
+
+/// A snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotRow {
+    /// Id of the run that takes it.
+    pub run: String,
+    /// Name for people.
+    pub name: String,
+    /// Author of that run.
+    pub author: String,
+    /// Time of that run's creation, in RFC 3339.
+    pub created: String,
+    /// True if that run has ended.
+    pub has_ended: bool,
+    /// Its parts, by resource.
+    pub parts: Vec<SnapshotPartRow>,
+}
+
+/// The part of a snapshot for one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotPartRow {
+    /// Id of the snapshot.
+    pub snapshot: String,
+    /// Name of the resource.
+    pub resource: String,
+    /// Type of the resource.
+    pub resource_type: String,
+    /// Id of the resource in the cloud.
+    pub physical_id: String,
+    /// Id of the copy in the cloud. `None` until it is complete.
+    pub snapshot_id: Option<String>,
+    /// Size of the copy.
+    pub bytes: Option<u64>,
+}
+
+const PARTS: &str = "SELECT p.snapshot, p.resource, p.type, p.physical_id, p.snapshot_id, p.bytes FROM snapshot_parts p \
+    JOIN snapshots s ON s.run = p.snapshot JOIN deployments d ON d.id = s.deployment \
+    WHERE s.deployment = $1 AND d.cloud = $2 AND d.project_id = $3 ORDER BY p.snapshot, p.resource";
+
+impl Store {
+    /// The snapshots of a deployment with their parts, newest first.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn snapshot_list(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+    ) -> Result<Vec<SnapshotRow>> {
+        const DOING: &str = "listing snapshots";
+        let parts = self.snapshot_part_list(tenant, deployment).await?;
+        let rows = sqlx::query(
+            "SELECT s.run, s.name, r.author, r.created, r.state FROM snapshots s JOIN runs r ON r.id = s.run \
+             WHERE s.deployment = $1 AND r.cloud = $2 AND r.project_id = $3 ORDER BY r.created DESC, s.run DESC",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        let read = |row: &Row| {
+            let run: String = row.try_get("run")?;
+            let state: String = row.try_get("state")?;
+            let own = parts.iter().filter(|part| part.snapshot == run);
+            Ok(SnapshotRow {
+                parts: own.cloned().collect(),
+                run,
+                name: row.try_get("name")?,
+                author: row.try_get("author")?,
+                created: row.try_get("created")?,
+                has_ended: matches!(state.as_str(), "succeeded" | "failed" | "cancelled"),
+            })
+        };
+        read_all(rows, read, DOING)
+    }
+
+    /// The parts of all snapshots of a deployment.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn snapshot_part_list(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+    ) -> Result<Vec<SnapshotPartRow>> {
+        let rows = sqlx::query(PARTS)
+            .bind(deployment)
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .fetch_all(&self.pool)
+            .await;
+        read_all(rows, part, "listing parts of snapshots")
+    }
+
+    /// Records that a part of the snapshot that a run takes is complete.
+    ///
+    /// # Errors
+    /// If the database fails, there is no such part, or another server of ours has taken the run.
+    pub async fn snapshot_part_complete(
+        &self,
+        tenant: &Tenant,
+        (run, fence): (&str, i64),
+        resource: &str,
+        (snapshot_id, bytes): (&str, Option<u64>),
+    ) -> Result<()> {
+        const DOING: &str = "storing a part of a snapshot";
+        let done = sqlx::query(
+            "UPDATE snapshot_parts SET snapshot_id = $1, bytes = $2 WHERE snapshot = $3 AND resource = $4 \
+             AND EXISTS (SELECT 1 FROM runs r WHERE r.id = $3 AND r.cloud = $5 AND r.project_id = $6 AND r.fence = $7)",
+        )
+        .bind(snapshot_id)
+        .bind(bytes.map(to_i64))
+        .bind(run)
+        .bind(resource)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(fence)
+        .execute(&self.pool)
+        .await
+        .map_err(Error::at(DOING))?;
+        if done.rows_affected() == 0 {
+            return Err(Error::at(DOING)(sqlx::Error::RowNotFound));
+        }
+        Ok(())
+    }
+
+    /// Deletes a part, and its snapshot with the last one.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn snapshot_part_delete(
+        &self,
+        tenant: &Tenant,
+        snapshot: &str,
+        resource: &str,
+    ) -> Result<()> {
+        let mut transaction = self.begin("deleting a part of a snapshot").await?;
+        sqlx::query(
+            "DELETE FROM snapshot_parts WHERE snapshot = $1 AND resource = $2 \
+             AND snapshot IN (SELECT id FROM runs WHERE id = $1 AND cloud = $3 AND project_id = $4)",
+        )
+        .bind(snapshot)
+        .bind(resource)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        sqlx::query(
+            "DELETE FROM snapshots WHERE run = $1 \
+             AND NOT EXISTS (SELECT 1 FROM snapshot_parts WHERE snapshot = $1) \
+             AND run IN (SELECT id FROM runs WHERE id = $1 AND cloud = $2 AND project_id = $3)",
+        )
+        .bind(snapshot)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        transaction.commit().await
+    }
+}
+
+impl Transaction {
+    /// Number of snapshots of a deployment.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn snapshot_count(&mut self, tenant: &Tenant, deployment: &str) -> Result<i64> {
+        sqlx::query_scalar(
+            "SELECT COUNT(*) FROM snapshots s JOIN deployments d ON d.id = s.deployment \
+             WHERE s.deployment = $1 AND d.cloud = $2 AND d.project_id = $3",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_one(self.connection())
+        .await
+        .map_err(self.failed())
+    }
+
+    /// Stores the snapshot that a new run of a project takes of these resources, given by name, type and id in the
+    /// cloud.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn snapshot_insert(
+        &mut self,
+        tenant: &Tenant,
+        run: &str,
+        name: &str,
+        resources: &[(&str, &str, &str)],
+    ) -> Result<()> {
+        sqlx::query(
+            "INSERT INTO snapshots (run, deployment, name) \
+             SELECT id, deployment, $2 FROM runs WHERE id = $1 AND cloud = $3 AND project_id = $4",
+        )
+        .bind(run)
+        .bind(name)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(self.connection())
+        .await
+        .map_err(self.failed())?;
+        for (resource, resource_type, physical_id) in resources {
+            sqlx::query(
+                "INSERT INTO snapshot_parts (snapshot, resource, type, physical_id) VALUES ($1, $2, $3, $4)",
+            )
+            .bind(run)
+            .bind(*resource)
+            .bind(*resource_type)
+            .bind(*physical_id)
+            .execute(self.connection())
+            .await
+            .map_err(self.failed())?;
+        }
+        Ok(())
+    }
+}
+
+fn part(row: &Row) -> sqlx::Result<SnapshotPartRow> {
+    let bytes: Option<i64> = row.try_get("bytes")?;
+    Ok(SnapshotPartRow {
+        snapshot: row.try_get("snapshot")?,
+        resource: row.try_get("resource")?,
+        resource_type: row.try_get("type")?,
+        physical_id: row.try_get("physical_id")?,
+        snapshot_id: row.try_get("snapshot_id")?,
+        bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()),
+    })
+}

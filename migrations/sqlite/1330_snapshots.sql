@@ -1,0 +1,19 @@
+-- Snapshots of deployments. The run that takes one is its id, and has its time and its author. A snapshot and its parts are stored
+-- with that run, before the first request to the cloud.
+CREATE TABLE snapshots (
+    run        TEXT NOT NULL PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+    deployment TEXT NOT NULL REFERENCES deployments (id) ON DELETE CASCADE,
+    name       TEXT NOT NULL  -- for people
+);
+CREATE INDEX snapshots_by_deployment ON snapshots (deployment);
+
+CREATE TABLE snapshot_parts (
+    snapshot    TEXT NOT NULL REFERENCES snapshots (run) ON DELETE CASCADE,
+    resource    TEXT NOT NULL,  -- name in the template
+    type        TEXT NOT NULL,
+    physical_id TEXT NOT NULL,  -- of the resource in the cloud
+    snapshot_id TEXT,  -- of the copy in the cloud; NULL until it is complete
+    bytes       BIGINT,  -- size of the copy, if the cloud tells
+    PRIMARY KEY (snapshot, resource)
+);
+CREATE INDEX snapshot_parts_by_physical_id ON snapshot_parts (physical_id);
