@@ -96,11 +96,11 @@ impl RunView {
     /// True if the run can be resumed, rolled back or followed by an undeploy: no newer run has replaced it. A command can only be
     /// resumed while it is paused. Tracks.
     pub fn is_newest(self) -> bool {
-        let is_command = self.standing.with(|standing| {
+        let keeps_deployment = self.standing.with(|standing| {
             let standing = standing.as_ref();
-            standing.is_some_and(|standing| standing.is_command)
+            standing.is_some_and(|standing| standing.keeps_deployment)
         });
-        self.is_latest() && (!is_command || self.is_paused())
+        self.is_latest() && (!keeps_deployment || self.is_paused())
     }
 
     /// True if no newer run has replaced this one. Tracks.

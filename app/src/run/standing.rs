@@ -136,7 +136,7 @@ mod tests {
         let standing = |id| Standing::of(&runs, id).expect("it is in the list");
         assert!(standing("b").is_newest());
         assert_eq!(standing("a").newest.map(|run| run.id).as_deref(), Some("b"));
-        assert!(standing("c").is_newest() && standing("c").is_command);
+        assert!(standing("c").is_newest() && standing("c").keeps_deployment);
         let later = [run("d"), runs[0].clone()];
         let old = Standing::of(&later, "c").expect("it is in the list");
         assert!(old.is_newest(), "nothing replaces a command");

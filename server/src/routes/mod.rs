@@ -29,6 +29,7 @@ mod runs;
 mod servers;
 mod sessions;
 mod signal;
+mod snapshots;
 mod stream;
 mod terminal;
 mod validate;

@@ -34,6 +34,7 @@ mod runs;
 mod security;
 mod sessions;
 mod signals;
+mod snapshots;
 mod stream;
 mod suspension;
 mod terminal;

@@ -17,6 +17,7 @@ pub mod remove;
 pub mod roll_back;
 pub mod runs;
 mod services;
+mod snapshots;
 mod strays;
 mod suspension;
 pub mod undeploy;
@@ -161,6 +162,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             <groups::Groups deployment />
             <items::Items deployment />
             <check::CheckSection deployment />
+            <snapshots::Snapshots deployment runs />
             <permission::PermissionSection deployment />
             <Drawing deployment />
             {move || resources.get().map(|(resources, damage)| {

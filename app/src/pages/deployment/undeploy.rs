@@ -6,6 +6,7 @@ use leptos_router::hooks::use_navigate;
 
 use crate::{
     client::{self, Force},
+    pages::terminal,
     ui::{Question, use_confirm, use_toasts},
 };
 
@@ -45,6 +46,12 @@ fn question(deployment: &Deployment, force: Force) -> Question {
         1 => String::from("One resource is removed from the cloud, with all its data:"),
         many => format!("{many} resources are removed from the cloud, with all their data:"),
     }];
+    let mut resources = deployment.resources.iter();
+    if resources.any(|one| one.resource_type == terminal::SERVER && one.physical_id.is_some()) {
+        body.push(String::from(
+            "Snapshots of its servers that were taken here are deleted with them.",
+        ));
+    }
     if force == Force::Yes {
         body.push(String::from(
             "With force, resources that cannot be removed stay in the cloud, and the run reports them.",

@@ -37,6 +37,7 @@ mod roll_back;
 mod rolling;
 mod scale;
 mod signals;
+mod snapshots;
 mod stranded;
 mod suspension;
 mod sweep;
