@@ -3,7 +3,7 @@
 //! Only the newest run can be resumed, rolled back or followed by an undeploy, so the page of an older run shows the
 //! past and leads to the newest.
 
-use api::{Run, RunKind};
+use api::Run;
 use leptos::prelude::*;
 
 use super::RunView;
@@ -91,7 +91,7 @@ pub fn OldRunNote(view: RunView) -> impl IntoView {
 
 #[cfg(test)]
 mod tests {
-    use api::RunState;
+    use api::{RunKind, RunState};
 
     use super::*;
 

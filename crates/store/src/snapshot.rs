@@ -241,3 +241,57 @@ fn part(row: &Row) -> sqlx::Result<SnapshotPartRow> {
         bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Database, deployment_insert, run_insert, strangers, tenant};
+
+    #[tokio::test]
+    async fn a_snapshot_is_of_its_project_and_goes_with_its_last_part() {
+        for Database { store, .. } in &Database::each().await {
+            deployment_insert(store, &tenant(), "d").await;
+            run_insert(store, &tenant(), "d", "r", &Default::default()).await;
+            let mut transaction = store.begin("testing").await.unwrap();
+            let parts = [("db", "T", "1"), ("web", "T", "2")];
+            let inserted = transaction.snapshot_insert(&tenant(), "r", "before", &parts);
+            inserted.await.unwrap();
+            assert_eq!(transaction.snapshot_count(&tenant(), "d").await.unwrap(), 1);
+            transaction.commit().await.unwrap();
+
+            let fence = store.run_find(&tenant(), "r").await.unwrap().unwrap().fence;
+            let complete = async |fence: i64, resource: &str| {
+                let copy = ("i", Some(5));
+                store
+                    .snapshot_part_complete(&tenant(), ("r", fence), resource, copy)
+                    .await
+            };
+            complete(fence, "web").await.unwrap();
+            let late = complete(fence + 1, "db").await;
+            assert!(late.is_err(), "another server has taken the run");
+            for stranger in strangers() {
+                assert_eq!(store.snapshot_list(&stranger, "d").await.unwrap(), []);
+                let deleted = store.snapshot_part_delete(&stranger, "r", "db");
+                deleted.await.unwrap();
+            }
+            let listed = store.snapshot_list(&tenant(), "d").await.unwrap();
+            assert_eq!(
+                (listed[0].name.as_str(), listed[0].has_ended),
+                ("before", false)
+            );
+            let copies: Vec<_> = listed[0]
+                .parts
+                .iter()
+                .map(|part| (part.snapshot_id.as_deref(), part.bytes))
+                .collect();
+            assert_eq!(copies, [(None, None), (Some("i"), Some(5))]);
+
+            for (resource, left) in [("db", 1), ("web", 0)] {
+                let deleted = store.snapshot_part_delete(&tenant(), "r", resource);
+                deleted.await.unwrap();
+                let listed = store.snapshot_list(&tenant(), "d").await.unwrap();
+                assert_eq!(listed.len(), left);
+            }
+        }
+    }
+}

@@ -8,7 +8,7 @@
 //! Both runs are like a command in that the deployment keeps its state and its last change, and unlike one in that they
 //! exclude changes.
 
-use api::{LeftAlone, RunKind, Snapshot, SnapshotPart, Started};
+use api::{DeploymentState, LeftAlone, RunKind, Snapshot, SnapshotPart, Started};
 use drivers::DriverError;
 use planner::{
     plan::snapshots,
@@ -92,7 +92,7 @@ impl Engine {
         self.core.check_running()?;
         let tenant = &actor.tenant;
         let row = self.live_row(tenant, deployment).await?;
-        self.check_unchanging(&row).await?;
+        self.check_settled(&row).await?;
         let store = &self.core.store;
         let there = store.resource_list(tenant, deployment).await?;
         not_suspended(&row, &there)?;
@@ -140,7 +140,7 @@ impl Engine {
         let tenant = &actor.tenant;
         let row = self.live_row(tenant, deployment).await?;
         let wanted = self.snapshot_row(tenant, deployment, snapshot).await?;
-        self.check_unchanging(&row).await?;
+        self.check_settled(&row).await?;
         let store = &self.core.store;
         let there = store.resource_list(tenant, deployment).await?;
         not_suspended(&row, &there)?;
@@ -193,6 +193,21 @@ impl Engine {
                 "the snapshot cannot be deleted: {other}"
             ))),
         }
+    }
+
+    /// Checks that no change of a deployment is at work, or about to be.
+    async fn check_settled(&self, row: &DeploymentRow) -> Result<()> {
+        self.check_unchanging(row).await?;
+        if row.shown.state == DeploymentState::Failed
+            && let Some(last) = &row.shown.last_run
+            && self.run_row(&row.tenant, last).await?.roll_back.is_some()
+        {
+            return Err(Error::NotPossibleNow(format!(
+                "the last change of `{}` is about to be rolled back. Wait for its end",
+                row.shown.name
+            )));
+        }
+        Ok(())
     }
 
     async fn snapshot_row(
