@@ -8,7 +8,7 @@
 //! Both runs are like a command in that the deployment keeps its state and its last change, and unlike one in that they
 //! exclude changes.
 
-use api::{DeploymentState, LeftAlone, RunKind, Snapshot, SnapshotPart, Started};
+use api::{DeploymentState, LeftAlone, ResourceState, RunKind, Snapshot, SnapshotPart, Started};
 use drivers::DriverError;
 use planner::{
     plan::snapshots,
@@ -323,14 +323,17 @@ fn has_data(one: &ResourceRow) -> bool {
         && copy_of(&one.name).is_none()
 }
 
-/// The reason why a resource cannot be part of a snapshot, as far as its description tells.
+/// The reason why a resource cannot be part of a snapshot, as far as its record tells.
 fn obstacle(one: &ResourceRow) -> Option<&'static str> {
     let spec = &one.spec;
     if restoration_of(&spec.resource_type).is_none() {
         return Some("resources of its type are not part of snapshots");
     }
     let boots_from_volume = spec.resource_type == SERVER && !spec.properties.contains_key("image");
-    boots_from_volume.then_some("it boots from a volume")
+    if boots_from_volume {
+        return Some("it boots from a volume");
+    }
+    (one.state != ResourceState::Ready).then_some("it is not ready")
 }
 
 #[cfg(test)]
@@ -348,7 +351,7 @@ mod tests {
             physical_id: Some(id.into()),
             reference: None,
             attributes: Default::default(),
-            state: api::ResourceState::Ready,
+            state: ResourceState::Ready,
             incarnation: 0,
             made_from: Default::default(),
             made_with: None,
