@@ -54,7 +54,7 @@ impl Attempt {
                 .await;
             if spec.external_id.is_none() {
                 if let Some(id) = &id {
-                    self.delete_snapshots_of(id).await?;
+                    self.delete_snapshots_of(&spec.resource_type, id).await?;
                 }
                 let retained = id
                     .as_ref()
@@ -121,7 +121,8 @@ impl Attempt {
             self.until_gone(driver, &context, id).await?;
         }
         if let Some(id) = &id {
-            self.delete_snapshots_of(id).await?;
+            let resource_type = &work.spec.resource_type;
+            self.delete_snapshots_of(resource_type, id).await?;
         }
         self.log.info(format!("`{name}` is gone")).await;
         // Software is deleted with its server.

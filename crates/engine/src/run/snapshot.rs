@@ -135,13 +135,21 @@ impl Attempt {
         Err(Ended::lasting("there are no more pauses"))
     }
 
-    /// Deletes the parts of the deployment's snapshots that were taken of a resource.
-    pub(super) async fn delete_snapshots_of(&self, id: &str) -> StepResult {
+    /// Deletes the parts of the deployment's snapshots that were taken of a resource, and those of resources that are known no
+    /// more: they were lost in the cloud, and have a successor.
+    pub(super) async fn delete_snapshots_of(&self, resource_type: &str, id: &str) -> StepResult {
+        if restoration_of(resource_type).is_none() {
+            return Ok(());
+        }
         let run_context = &self.run_context;
+        let known = &run_context.known;
+        let goes = |part: &SnapshotPartRow| {
+            part.physical_id == id || known.with_id(&part.physical_id).is_empty()
+        };
         let (store, tenant) = (&run_context.core.store, &run_context.tenant);
         let parts = store.snapshot_part_list(tenant, &run_context.deployment);
         let parts = parts.await.map_err(|error| not_stored(&error))?;
-        for part in parts.into_iter().filter(|part| part.physical_id == id) {
+        for part in parts.into_iter().filter(goes) {
             delete_part(&run_context.session, &part).await?;
             let deleted = store.snapshot_part_delete(tenant, &part.snapshot, &part.resource);
             deleted.await.map_err(|error| not_stored(&error))?;

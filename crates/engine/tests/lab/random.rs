@@ -1,7 +1,7 @@
 //! Random sequences of what users and the world do to one deployment: deploy, update, replace a run at work, cancel, crash,
-//! resume, roll back, suspend, scale a group, wait at hooks, undeploy, check at any time, calls that fail, and a server that
-//! is deleted by somebody else and repaired. After each sequence, the deployment still reaches any template, the cloud holds
-//! its resources once, and an undeployment leaves nothing.
+//! resume, roll back, suspend, take and restore snapshots, scale a group, wait at hooks, undeploy, check at any time, calls
+//! that fail, and a server that is deleted by somebody else and repaired. After each sequence, the deployment still reaches
+//! any template, the cloud holds its resources once, and an undeployment leaves nothing.
 //!
 //! Each day has seeds of its own, so that many runs try many sequences. A failing sequence is repeated by its seed:
 //! `STACKLOOM_SEED=20783000017 cargo test -p engine --test lab random`. `STACKLOOM_SEQUENCES=10000` sets the number of sequences of
@@ -159,12 +159,12 @@ impl Walk<'_> {
         let started = bench.start(template).await;
         (self.deployment, self.run) = (started.deployment, started.run);
         for _ in 0..self.random.random_range(2..10) {
-            let act = self.random.random_range(0..116);
+            let act = self.random.random_range(0..124);
             let done = match act {
                 0..19 => self.update(bench, None).await,
                 19..25 => {
-                    let run = self.run.clone();
-                    self.update(bench, Some(run)).await
+                    let last = bench.shown(&self.deployment).await.last_run;
+                    self.update(bench, last).await
                 }
                 25..45 => self.waits(bench).await,
                 45..55 => self.note(
@@ -199,6 +199,12 @@ impl Walk<'_> {
                 95..100 => self.call_fails(bench),
                 100..106 => self.scales(bench).await,
                 106..112 => Box::pin(self.checks(bench)).await,
+                112..116 => {
+                    let (actor, id) = (&bench.actor, &self.deployment);
+                    let taken = bench.engine.take_snapshot(actor, id, "walk").await;
+                    self.begins("take a snapshot", taken)
+                }
+                116..120 => Box::pin(self.restores(bench)).await,
                 _ => Box::pin(self.loses_a_server(bench)).await,
             };
             self.acts.push(done);
@@ -272,6 +278,22 @@ impl Walk<'_> {
             Err(Error::NotFound { .. }) => format!("{what}: there is no group"),
             scaled => self.begins(&what, scaled),
         }
+    }
+
+    /// From the newest snapshot, or deletes it.
+    async fn restores(&mut self, bench: &Bench) -> String {
+        let is_unwanted = self.random.random_bool(0.3);
+        let (actor, id) = (&bench.actor, &self.deployment);
+        let listed = bench.engine.snapshots(&bench.tenant, id).await.unwrap();
+        let Some(newest) = listed.first() else {
+            return "restore: there is no snapshot".to_owned();
+        };
+        if is_unwanted {
+            let deleted = bench.engine.delete_snapshot(actor, id, &newest.id).await;
+            return self.note("delete a snapshot", deleted);
+        }
+        let restored = bench.engine.restore_snapshot(actor, id, &newest.id).await;
+        self.begins("restore", restored)
     }
 
     /// A check, also beside a run. Nobody else has deleted anything, so nothing that it has compared is gone.
@@ -408,6 +430,13 @@ impl Walk<'_> {
             let run = bench.undeploy(&self.deployment).await;
             assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
         } else if shown.state != DeploymentState::Undeployed {
+            let (actor, id) = (&bench.actor, &self.deployment);
+            let snapshots = bench.engine.snapshots(&bench.tenant, id).await.unwrap();
+            // Images of servers would count as resources.
+            for snapshot in &snapshots {
+                let deleted = bench.engine.delete_snapshot(actor, id, &snapshot.id).await;
+                deleted.unwrap_or_else(|refused| panic!("{refused}, {what}"));
+            }
             let (template, resources) = self.targets.choose(&mut self.random).unwrap();
             let without_hooks = Changes {
                 bundle: Some(Bundle::default()),
