@@ -16,6 +16,7 @@ mod hooks;
 pub mod log_store;
 mod log_view;
 pub mod model;
+mod plan;
 mod rows;
 mod split;
 mod standing;
@@ -40,6 +41,7 @@ use self::{
     hooks::Hooks,
     log_view::LogView,
     model::Model,
+    plan::RunPlan,
     split::Split,
     standing::{OldRunNote, Standing},
     steps::StepList,
@@ -85,6 +87,7 @@ enum Upper {
     Canvas,
     Graph,
     Timeline,
+    Plan,
 }
 
 impl RunView {
@@ -359,6 +362,7 @@ fn UpperHalf(view: RunView) -> impl IntoView {
         shown.set(match browser::remembered("run.view").as_deref() {
             Some("graph") => Upper::Graph,
             Some("timeline") => Upper::Timeline,
+            Some("plan") => Upper::Plan,
             _ => Upper::Canvas,
         });
     });
@@ -379,6 +383,7 @@ fn UpperHalf(view: RunView) -> impl IntoView {
         Upper::Timeline => {
             view! { <Timeline model=view.feed.model selected=view.selected /> }.into_any()
         }
+        Upper::Plan => view! { <RunPlan view /> }.into_any(),
     };
     view! {
         <div class="run-upper">
@@ -386,6 +391,7 @@ fn UpperHalf(view: RunView) -> impl IntoView {
                 {choice(Upper::Canvas, "canvas", "Canvas", "blocks")}
                 {choice(Upper::Graph, "graph", "Graph", "workflow")}
                 {choice(Upper::Timeline, "timeline", "Timeline", "chart-gantt")}
+                {choice(Upper::Plan, "plan", "Plan", "file-text")}
             </div>
             {content}
         </div>

@@ -1,5 +1,7 @@
 //! A change of the deployment that is planned, shown to the user, and started after a confirmation: scaling, repair,
-//! other versions of items.
+//! other versions of items, roll-back.
+//!
+//! The request for the start names the plan by its digest, so that no other plan is carried out than the one that was shown.
 
 use std::future::Future;
 
@@ -41,8 +43,19 @@ impl Proposals {
         question: impl FnOnce(&Plan) -> Question + 'static,
         start: impl Fn(Plan) -> F + Send + Sync + 'static,
     ) {
+        let plan = async move { client::plan(&request).await };
+        self.propose_plan(plan, question, start);
+    }
+
+    /// As [`propose`](Self::propose), for a plan from another call.
+    pub fn propose_plan<F: Future<Output = Answer<Started>> + 'static>(
+        self,
+        plan: impl Future<Output = Answer<Plan>> + 'static,
+        question: impl FnOnce(&Plan) -> Question + 'static,
+        start: impl Fn(Plan) -> F + Send + Sync + 'static,
+    ) {
         leptos::task::spawn_local(async move {
-            let plan = match client::plan(&request).await {
+            let plan = match plan.await {
                 Ok(plan) => plan,
                 Err(problem) => return self.toasts.problem(&problem),
             };

@@ -71,7 +71,7 @@ pub(super) fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
     view! {
         <header class="plan-head">
             <div class="plan-summary">
-                <h1>"Plan"</h1>
+                <h1>{move || if page.run().is_some() { "Plan of a roll-back" } else { "Plan" }}</h1>
                 <VersionLine page />
                 <Counts page />
                 <QuotaLine plan=page.plan />
