@@ -40,7 +40,9 @@ test('a group is scaled by a size and by a policy, after its plan', async ({ pag
     await expect(question).toContainText('3 to create');
     await expect(question).toContainText('web/4');
     await shoot(page, 'scale');
+    const sent = page.waitForRequest((request) => request.url().endsWith('/groups/web/scale'));
     await question.getByRole('button', { name: 'Scale' }).click();
+    expect(((await sent).postDataJSON() as { plan_digest: string }).plan_digest).toMatch(/^[0-9a-f]{64}$/);
     await expect(page).toHaveURL(/\/runs\//);
     await expect(page.getByTestId('success')).toContainText('Scale web: 2 → 5 succeeded');
   });
