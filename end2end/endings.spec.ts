@@ -223,6 +223,9 @@ test('what the cloud does not let go is left by force, and named', async ({ page
   await expect(page).toHaveURL(/\/runs\//);
   await ends(page, 'failed');
   await expect(page.getByRole('main')).toContainText('it is in use');
+  const cause = page.getByTestId('cause');
+  await expect(cause).toContainText('Resume: what is removed already is left out');
+  await expect(cause.getByRole('button', { name: 'Force undeploy' })).toBeEnabled();
 
   await page.goto(`/deployments/${deployment}`);
   await page.getByRole('button', { name: 'Force undeploy' }).click();

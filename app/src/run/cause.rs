@@ -1,6 +1,6 @@
 //! The cause of a failed run: the step, the last lines of its program, the reason, and the next actions.
 
-use api::{RunState, StepKind};
+use api::{RunKind, RunState, StepKind};
 use hot::document::Document;
 use leptos::prelude::*;
 
@@ -10,6 +10,7 @@ use super::{
     header::ResumeButton,
 };
 use crate::{
+    client::Force,
     links::DesignLink,
     pages::deployment::{
         console::ConsoleDialog,
@@ -45,15 +46,19 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                 // Several servers can have failed: the run names them all.
                 let cause = model.cause().filter(|step| step.kind != StepKind::Command);
                 let step = cause.map(|step| (step.id.clone(), step.error.clone()));
-                let is_update = model.run.kind == api::RunKind::Update;
-                (model.run.state, model.run.reason.clone(), step, is_update)
+                (
+                    model.run.state,
+                    model.run.reason.clone(),
+                    step,
+                    model.run.kind,
+                )
             })
         })
     });
     let is_newest = Memo::new(move |_| view.is_newest());
     let closed = RwSignal::new(false);
     move || {
-        let (state, reason, step, is_update) = cause.get()?;
+        let (state, reason, step, kind) = cause.get()?;
         if closed.get() {
             return None;
         }
@@ -76,9 +81,12 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                     .then(|| view! { <pre class="cause-lines">{lines.join("\n")}</pre> })
             }
         };
-        let edit = is_newest
-            .get()
-            .then(|| view! { <EditButtons view step=id.clone() error=error.clone() /> });
+        // Neither a suspension nor a resumption depends on the design.
+        let edit = (is_newest.get() && kind.changes_resources()).then(|| {
+            // A removal fails for reasons outside of the properties.
+            let step = id.clone().filter(|_| kind != RunKind::Undeploy);
+            view! { <EditButtons view step error=error.clone() /> }
+        });
         let title = match (state, &id) {
             (RunState::Paused, _) => String::from("The run is paused"),
             (_, Some(id)) => format!("{id} failed"),
@@ -100,7 +108,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         // A run in state Failing cannot be resumed, nor one that a newer run has replaced.
         let is_newest = is_newest.get();
         let buttons = (is_newest && state.is_final()).then(
-            || view! { <ResumeButton view step=retried /><RollBack view /><UndeployButton view /> },
+            || view! { <ResumeButton view step=retried /><RollBack view /><UndeployButton view kind /> },
         );
         let resume_paused = (is_newest && state == RunState::Paused)
             .then(|| view! { <ResumeButton view step=None /> });
@@ -112,7 +120,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                     {lines}
                     <p class="cause-reason">{prose(&error)}</p>
                     {chain}
-                    {is_newest.then(|| view! { <p class="quiet">{advice(state, is_update)}</p> })}
+                    {is_newest.then(|| view! { <p class="quiet">{advice(state, kind)}</p> })}
                     <div class="cause-actions">{resume_paused}{edit}{buttons}{log_button}{console}</div>
                 </div>
                 <button
@@ -184,18 +192,24 @@ fn property_at_fault<'a>(error: &str, kind: StepKind, properties: &[&'a str]) ->
         .or(usual)
 }
 
-fn advice(state: RunState, is_update: bool) -> &'static str {
-    match state {
-        RunState::Paused => {
+fn advice(state: RunState, kind: RunKind) -> &'static str {
+    match (state, kind) {
+        (RunState::Paused, _) => {
             "Your session with the cloud has ended. Log in again, then resume. Completed steps are not repeated."
         }
-        RunState::Failing => {
+        (RunState::Failing, _) => {
             "Running steps may still end, and the bastion is closed. No new steps start."
         }
-        _ if is_update => {
+        (_, RunKind::Update) => {
             "Was the cause outside, such as a quota? Resume: completed steps are not repeated. Was it in the design? Edit it, then update. Or roll back to the state before the change."
         }
-        _ => {
+        (_, RunKind::Undeploy) => {
+            "Has the cause gone? Resume: what is removed already is left out. To keep the deployment, update it. A forced undeploy leaves what cannot be removed in the cloud, and the run reports it."
+        }
+        (_, RunKind::Suspend | RunKind::Resume) => {
+            "Has the cause gone? Resume: completed steps are not repeated. On its page, the deployment can also be suspended or resumed as a whole."
+        }
+        (_, RunKind::Deploy | RunKind::Command) => {
             "Was the cause outside, such as a quota? Resume: completed steps are not repeated. Was it in the design? Edit it, then update. Or undeploy to remove the created resources."
         }
     }
@@ -336,16 +350,27 @@ fn ConsoleButton(
     }
 }
 
+/// Button that undeploys the deployment. After a failed undeploy it does so with force.
 #[component]
-fn UndeployButton(view: RunView) -> impl IntoView {
+fn UndeployButton(
+    view: RunView,
+    /// Kind of the failed run.
+    kind: RunKind,
+) -> impl IntoView {
+    let session = use_session();
     let undeploy = undeploy::undeploy_action();
+    let (force, look, label) = match kind {
+        RunKind::Undeploy => (Force::Yes, "danger", "Force undeploy"),
+        _ => (Force::No, "danger-quiet", "Undeploy"),
+    };
     view! {
         <button
-            type="button" class="button" data-look="danger-quiet" disabled=move || view.deployment.with(|it| it.is_none())
-            on:click=move |_| if let Some(deployment) = view.deployment.peek() { undeploy.run((deployment, crate::client::Force::No)) }
+            type="button" class="button" data-look=look
+            disabled=move || !session.can_change() || view.deployment.with(|it| it.is_none())
+            on:click=move |_| if let Some(deployment) = view.deployment.peek() { undeploy.run((deployment, force)) }
         >
             <Icon name="trash-2" />
-            "Undeploy"
+            {label}
         </button>
     }
 }
@@ -353,6 +378,16 @@ fn UndeployButton(view: RunView) -> impl IntoView {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_advice_fits_the_kind_of_the_run() {
+        let of = |kind| advice(RunState::Failed, kind);
+        assert!(of(RunKind::Update).contains("roll back"));
+        assert!(of(RunKind::Deploy).contains("undeploy to remove"));
+        assert!(of(RunKind::Undeploy).contains("forced undeploy"));
+        assert!(!of(RunKind::Suspend).contains("design"));
+        assert!(advice(RunState::Paused, RunKind::Undeploy).contains("Log in again"));
+    }
 
     #[test]
     fn the_property_at_fault_is_named_or_usual() {

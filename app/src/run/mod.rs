@@ -27,7 +27,10 @@ mod waiting;
 
 use std::collections::{HashMap, HashSet};
 
-use api::{Deployment, DeploymentState, Run, RunContent, RunState, StepState};
+use api::{
+    DeployedResource, Deployment, DeploymentState, ResourceState, Run, RunContent, RunState,
+    StepState,
+};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
@@ -112,14 +115,19 @@ impl RunView {
             .with(|standing| standing.as_ref().is_some_and(Standing::is_newest))
     }
 
-    /// True if the user may change the deployment, and it is neither busy nor undeployed. Tracks.
+    /// True if the user may change the deployment, and it is neither busy nor undeployed nor suspended, in whole or in part.
+    /// Tracks.
     pub fn can_change(self) -> bool {
-        let state = self.deployment.with(|it| it.map(|it| it.state));
-        let is_there = matches!(
-            state,
-            Some(DeploymentState::Deployed | DeploymentState::Failed)
-        );
-        is_there && use_session().can_change()
+        let is_open = self.deployment.with(|it| {
+            it.is_some_and(|it| {
+                let suspended = |one: &DeployedResource| one.state == ResourceState::Suspended;
+                matches!(
+                    it.state,
+                    DeploymentState::Deployed | DeploymentState::Failed
+                ) && !it.resources.iter().any(suspended)
+            })
+        });
+        is_open && use_session().can_change()
     }
 
     fn is_paused(self) -> bool {
