@@ -341,7 +341,9 @@ fn ConsoleButton(
         })
     });
     move || {
-        let (deployment, server) = server.get().filter(|_| session.can_change())?;
+        // A later run can have replaced the server.
+        let is_offered = session.can_change() && view.is_latest();
+        let (deployment, server) = server.get().filter(|_| is_offered)?;
         let label = format!("Console log of {server}");
         Some(view! {
             <button type="button" class="button" on:click=move |_| shown.set(Some(server.clone()))><Icon name="monitor" />{label}</button>
