@@ -27,7 +27,10 @@ pub fn RollBackButton(
         };
         let planned = id.clone();
         proposals.propose_plan(
-            async move { client::roll_back_plan(&planned).await },
+            move || {
+                let id = planned.clone();
+                async move { client::roll_back_plan(&id).await }
+            },
             question,
             move |plan| {
                 let id = id.clone();
