@@ -224,7 +224,7 @@ test('what the cloud does not let go is left by force, and named', async ({ page
   await ends(page, 'failed');
   await expect(page.getByRole('main')).toContainText('it is in use');
   const cause = page.getByTestId('cause');
-  await expect(cause).toContainText('Resume: what is removed already is left out');
+  await expect(cause).toContainText('Resume: removed resources are skipped');
   await expect(cause.getByRole('button', { name: 'Force undeploy' })).toBeEnabled();
 
   await page.goto(`/deployments/${deployment}`);

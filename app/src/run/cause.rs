@@ -1,6 +1,7 @@
-//! The cause of a failed run: the step, the last lines of its program, the reason, and the next actions.
+//! The cause of a failed run: the step, the last lines of its program, the reason, and the next actions. A cancelled run
+//! has next actions too.
 
-use api::{RunKind, RunState, StepKind};
+use api::{RunKind, RunState, RunStep, StepKind};
 use hot::document::Document;
 use leptos::prelude::*;
 
@@ -31,7 +32,7 @@ use crate::{
 /// Number of log lines in the card.
 const LINES: usize = 6;
 
-/// The card, or nothing if no step has failed.
+/// The card, or nothing if the run has neither failed nor was paused, or was cancelled and something has come after it.
 #[component]
 pub fn CauseCard(view: RunView) -> impl IntoView {
     let model = view.feed.model;
@@ -40,11 +41,14 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
             let model = model.as_ref()?;
             let is_bad = matches!(
                 model.run.state,
-                RunState::Failed | RunState::Failing | RunState::Paused
+                RunState::Failed | RunState::Failing | RunState::Paused | RunState::Cancelled
             );
             is_bad.then(|| {
                 // Several servers can have failed: the run names them all.
-                let cause = model.cause().filter(|step| step.kind != StepKind::Command);
+                let is_cause = |step: &&RunStep| {
+                    step.kind != StepKind::Command && model.run.state != RunState::Cancelled
+                };
+                let cause = model.cause().filter(is_cause);
                 let step = cause.map(|step| (step.id.clone(), step.error.clone()));
                 (
                     model.run.state,
@@ -56,10 +60,19 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         })
     });
     let is_newest = Memo::new(move |_| view.is_newest());
+    // An update that takes the place of a cancelled run begins by itself.
+    let is_open_ended = Memo::new(move |_| {
+        let id = view.id.get();
+        let is_replaced = view.runs.with(|runs| {
+            let run = runs?.iter().find(|run| run.id == id)?;
+            Some(run.replaced_by.is_some())
+        });
+        is_newest.get() && is_replaced == Some(false)
+    });
     let closed = RwSignal::new(false);
     move || {
         let (state, reason, step, kind) = cause.get()?;
-        if closed.get() {
+        if closed.get() || (state == RunState::Cancelled && !is_open_ended.get()) {
             return None;
         }
         let id = step.as_ref().map(|(id, _)| id.clone());
@@ -89,6 +102,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         });
         let title = match (state, &id) {
             (RunState::Paused, _) => String::from("The run is paused"),
+            (RunState::Cancelled, _) => String::from("The run was cancelled"),
             (_, Some(id)) => format!("{id} failed"),
             (RunState::Failing, None) => String::from("The run is failing"),
             (_, None) => String::from("The run failed"),
@@ -107,18 +121,25 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         });
         // A run in state Failing cannot be resumed, nor one that a newer run has replaced.
         let is_newest = is_newest.get();
+        let force = match (state, kind) {
+            (RunState::Failed, RunKind::Undeploy) => Force::Yes,
+            _ => Force::No,
+        };
         let buttons = (is_newest && state.is_final()).then(
-            || view! { <ResumeButton view step=retried /><RollBack view /><UndeployButton view kind /> },
+            || view! { <ResumeButton view step=retried /><RollBack view /><UndeployButton view force /> },
         );
         let resume_paused = (is_newest && state == RunState::Paused)
             .then(|| view! { <ResumeButton view step=None /> });
         Some(view! {
-            <section class="cause" role="alert" data-testid="cause" data-look=state.look()>
+            <section
+                class="cause" data-testid="cause" data-look=state.look()
+                role=if state == RunState::Cancelled { "status" } else { "alert" }
+            >
                 <Icon name=icon_of(state.look()) />
                 <div class="cause-body">
                     <h2>{title}</h2>
                     {lines}
-                    <p class="cause-reason">{prose(&error)}</p>
+                    {(!error.is_empty()).then(|| view! { <p class="cause-reason">{prose(&error)}</p> })}
                     {chain}
                     {is_newest.then(|| view! { <p class="quiet">{advice(state, kind)}</p> })}
                     <div class="cause-actions">{resume_paused}{edit}{buttons}{log_button}{console}</div>
@@ -197,6 +218,13 @@ fn advice(state: RunState, kind: RunKind) -> &'static str {
         (RunState::Paused, _) => {
             "Your session with the cloud has ended. Log in again, then resume. Completed steps are not repeated."
         }
+        (RunState::Cancelled, RunKind::Update) => {
+            "Created resources stay. Resume: completed steps are not repeated. Or update to something else, or roll back to the state before the change."
+        }
+        (RunState::Cancelled, RunKind::Deploy) => {
+            "Created resources stay. Resume: completed steps are not repeated. Or edit the design, then update. Or undeploy to remove the created resources."
+        }
+        (RunState::Cancelled, _) => "Created resources stay. Resume: completed steps are not repeated.",
         (RunState::Failing, _) => {
             "Running steps may still end, and the bastion is closed. No new steps start."
         }
@@ -204,10 +232,10 @@ fn advice(state: RunState, kind: RunKind) -> &'static str {
             "Was the cause outside, such as a quota? Resume: completed steps are not repeated. Was it in the design? Edit it, then update. Or roll back to the state before the change."
         }
         (_, RunKind::Undeploy) => {
-            "Has the cause gone? Resume: what is removed already is left out. To keep the deployment, update it. A forced undeploy leaves what cannot be removed in the cloud, and the run reports it."
+            "Is the cause corrected? Resume: removed resources are skipped. To keep the deployment, update it. A forced undeploy skips the resources that cannot be removed, and the run lists them."
         }
         (_, RunKind::Suspend | RunKind::Resume) => {
-            "Has the cause gone? Resume: completed steps are not repeated. On its page, the deployment can also be suspended or resumed as a whole."
+            "Is the cause corrected? Resume: completed steps are not repeated. On its page, the deployment can also be suspended or resumed as a whole."
         }
         (_, RunKind::Deploy | RunKind::Command) => {
             "Was the cause outside, such as a quota? Resume: completed steps are not repeated. Was it in the design? Edit it, then update. Or undeploy to remove the created resources."
@@ -352,18 +380,18 @@ fn ConsoleButton(
     }
 }
 
-/// Button that undeploys the deployment. After a failed undeploy it does so with force.
+/// Button that undeploys the deployment.
 #[component]
 fn UndeployButton(
     view: RunView,
-    /// Kind of the failed run.
-    kind: RunKind,
+    /// Treatment of resources that cannot be removed.
+    force: Force,
 ) -> impl IntoView {
     let session = use_session();
     let undeploy = undeploy::undeploy_action();
-    let (force, look, label) = match kind {
-        RunKind::Undeploy => (Force::Yes, "danger", "Force undeploy"),
-        _ => (Force::No, "danger-quiet", "Undeploy"),
+    let (look, label) = match force {
+        Force::Yes => ("danger", "Force undeploy"),
+        Force::No => ("danger-quiet", "Undeploy"),
     };
     view! {
         <button
@@ -388,6 +416,7 @@ mod tests {
         assert!(of(RunKind::Deploy).contains("undeploy to remove"));
         assert!(of(RunKind::Undeploy).contains("forced undeploy"));
         assert!(!of(RunKind::Suspend).contains("design"));
+        assert!(advice(RunState::Cancelled, RunKind::Update).contains("Created resources stay"));
         assert!(advice(RunState::Paused, RunKind::Undeploy).contains("Log in again"));
     }
 

@@ -1,4 +1,4 @@
-//! What a run was started with: the version of the design, the parameters with secrets covered, and the plan with its
+//! The origin of a run: the version of the design, the parameters with secrets covered, and the plan with its
 //! reasons. A later change of the deployment or of the design does not change it.
 
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ pub fn RunPlan(
 ) -> impl IntoView {
     view! {
         <div class="run-plan" role="region" aria-label="Plan" tabindex="0">
-            <p class="quiet">"This is what the run was started with. Later changes of the deployment and of its design are not in it."</p>
+            <p class="quiet">"The run was started with this content. Later changes of the deployment and of its design are not in it."</p>
             <Content view />
             <Planned view />
         </div>
