@@ -224,7 +224,7 @@ fn advice(state: RunState, kind: RunKind) -> &'static str {
         (RunState::Cancelled, RunKind::Deploy) => {
             "Created resources stay. Resume: completed steps are not repeated. Or edit the design, then update. Or undeploy to remove the created resources."
         }
-        (RunState::Cancelled, _) => "Created resources stay. Resume: completed steps are not repeated.",
+        (RunState::Cancelled, _) => "Resume: completed steps are not repeated.",
         (RunState::Failing, _) => {
             "Running steps may still end, and the bastion is closed. No new steps start."
         }
