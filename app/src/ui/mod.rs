@@ -30,6 +30,6 @@ pub use modal::Modal;
 pub use palette::{Command, use_palette};
 pub use problem::{Diagnostics, Empty, ProblemCard, ProblemNote};
 pub use prose::prose;
-pub use secret::SecretText;
+pub use secret::{SecretText, covered};
 pub use state::StateBadge;
 pub use toast::{ToastList, use_toasts};

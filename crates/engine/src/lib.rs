@@ -105,7 +105,7 @@ mod testing;
 pub use config::Config;
 pub use engine::{
     Changes, DueCheck, Engine, Force, Hidden, LogFilter, LogSearch, NewDeployment, PermittedCheck,
-    PermittedScaling, PolicySignal, Preview, SignalReceiver, Workload,
+    PermittedScaling, PolicySignal, Preview, RollBack, SignalReceiver, Workload,
 };
 pub use error::{CODES, Error, Result};
 pub use store::{EventFilter, LogQuota, Page, Range};

@@ -60,6 +60,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1190_audit_named_projects"
     "1211_audit_deployments"
     "1230_resource_health"
+    "1240_engine_run_changes"
     "1270_run_beside"
 };
 
@@ -89,6 +90,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1190_audit_named_projects"
     "1211_audit_deployments"
     "1230_resource_health"
+    "1240_engine_run_changes"
     "1270_run_beside"
 };
 

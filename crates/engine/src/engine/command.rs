@@ -112,6 +112,7 @@ impl Engine {
             scaling: None,
             command: Some(&shown),
             workflow,
+            changes: None,
             secrets: secrets.with_command(Some(Box::new(content))),
         };
         let mut transaction = store.begin("storing a command").await?;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use api::{Deployment, DeploymentState, OutputValue, Run, RunContent, Service, Stray};
+use api::{Deployment, DeploymentState, OutputValue, Plan, Run, RunContent, Service, Stray};
 use store::{DeploymentRow, Page, ResourceRow};
 
 use super::{Engine, outputs::Outputs, services::services, suspension::not_suspended};
@@ -72,6 +72,24 @@ impl Engine {
         content.ok_or_else(|| Error::NotFound {
             what: "content of the run",
             id: id.to_owned(),
+        })
+    }
+
+    /// The plan that a run carries out: its changes and its workflow, as accepted at its start.
+    ///
+    /// # Errors
+    /// If there is no such run, if it has no plan, as a command, or if it is older than the storing of plans.
+    pub async fn run_plan(&self, tenant: &Tenant, id: &str) -> Result<Plan> {
+        let row = self.run_row(tenant, id).await?;
+        let changes = self.core.store.run_changes(tenant, id).await?;
+        let changes = changes.ok_or_else(|| Error::NotFound {
+            what: "plan of the run",
+            id: id.to_owned(),
+        })?;
+        Ok(Plan {
+            changes,
+            workflow: Some(row.workflow()?),
+            ..Plan::default()
         })
     }
 

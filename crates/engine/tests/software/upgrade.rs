@@ -56,7 +56,7 @@ async fn upgrade(bench: &Bench, deployment: &str, version: &str) -> Run {
         item: "word".into(),
         version: version.into(),
         on_failure: OnFailure::Rollback,
-        base_run: None,
+        ..UpgradeRequest::default()
     };
     let (engine, actor) = (&bench.engine, &bench.actor);
     let started = engine.upgrade(actor, deployment, request, bench::facts());
