@@ -60,6 +60,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1190_audit_named_projects"
     "1211_audit_deployments"
     "1230_resource_health"
+    "1280_signal_source"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -88,6 +89,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1190_audit_named_projects"
     "1211_audit_deployments"
     "1230_resource_health"
+    "1280_signal_source"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {
