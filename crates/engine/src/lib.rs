@@ -102,5 +102,6 @@ pub use engine::{
     PermittedScaling, PolicySignal, Preview, SignalReceiver, Workload,
 };
 pub use error::{CODES, Error, Result};
+pub use signals::SIGNAL_BYTES_MAX;
 pub use store::{EventFilter, LogQuota, Page, Range};
 pub use tenant::{Actor, Tenant, VaultKey};

@@ -26,6 +26,7 @@ mod remove;
 mod requested;
 mod signals;
 mod software;
+mod spool;
 mod step;
 pub mod strays;
 mod suspension;

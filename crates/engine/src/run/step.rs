@@ -390,7 +390,11 @@ impl Attempt {
             return self.ready(driver, resolved, id, ready).await;
         }
         let mut last_message = String::new();
+        let mut spools = Box::pin(self.spools()).await?;
         for pause in self.pauses() {
+            if let Some(spools) = &mut spools {
+                Box::pin(self.fetch_signals(spools)).await?;
+            }
             match driver.progress(context, id).await? {
                 Progress::Ready(mut ready) => {
                     if !drivers::is_of_the_language(&self.spec()?.resource_type) {
