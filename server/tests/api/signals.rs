@@ -339,3 +339,21 @@ async fn servers_signal_from_their_user_data() {
     assert_eq!(data["web"], "it is up");
     assert_eq!(data.len(), 2, "{data:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker and the lab's images"]
+async fn signals_are_fetched_over_ssh_where_servers_cannot_reach_the_server() {
+    let config = LabConfig::docker("api-spools", "172.31.74.0/24".parse().unwrap());
+    let lab = Lab::start(config).await.unwrap();
+    let stack = Stack::with_cloud(&lab.auth_url()).await;
+    let demo = stack.login("demo").await;
+    let request = json!({"name": "boots", "template": BOOTS});
+    let plan = json(demo.post("/api/v1/plan", &request).await, 200).await;
+    let found = plan["diagnostics"].as_array().unwrap().iter();
+    let note = found.filter(|one| one["code"] == "signal-url-missing");
+    let severities: Vec<_> = note.map(|one| &one["severity"]).collect();
+    assert_eq!(severities, ["info"]);
+    let data = signalled(&stack).await;
+    assert_eq!(data["web"], "it is up");
+    assert_eq!(data.len(), 2, "{data:?}");
+}
