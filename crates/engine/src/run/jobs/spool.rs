@@ -39,7 +39,7 @@ pub async fn read(client: &Client, spool: &str) -> Result<Vec<SpoolFile>, SshErr
 /// # Errors
 /// If the server does not answer.
 pub async fn discard(client: &Client, spool: &str, names: &[&str]) -> Result<(), SshError> {
-    let command = as_root(SCRIPT, &[&["discard", spool], names].concat());
+    let command = as_root(SCRIPT, &[&["discard", spool][..], names].concat());
     printed(client.execute(&command).await?).await.map(drop)
 }
 
