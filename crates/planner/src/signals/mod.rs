@@ -108,8 +108,9 @@ pub(crate) fn unreachable<'a>(
     deployed: &BTreeMap<String, ResourceSpec>,
     cloud: &CloudFacts,
 ) -> Vec<Diagnostic> {
+    let mut found = without_address(model);
     if cloud.takes_signals != Some(false) {
-        return Vec::new();
+        return found;
     }
     let (fetched, others): (Vec<_>, Vec<_>) = model
         .iter()
@@ -128,7 +129,6 @@ pub(crate) fn unreachable<'a>(
     let values = model.iter().flat_map(|(_, spec)| spec.properties.values());
     let used = scaling::passed_on(&policies, values.chain(outputs));
     let used: Vec<&str> = used.into_iter().collect();
-    let mut found = Vec::new();
     if let Some(first) = fetched.first() {
         let message = format!(
             "signals to {} are fetched over SSH from the servers that signal, because this server has no URL that they reach; so \
@@ -173,6 +173,27 @@ pub(crate) fn unreachable<'a>(
         ));
     }
     found
+}
+
+/// Errors for deployed handles whose signals are fetched over SSH and whose address is to be used from now on.
+fn without_address(model: &Model) -> Vec<Diagnostic> {
+    let is_fetched = |spec: &ResourceSpec| spec.marks.signals_over_ssh && is_signalled(spec);
+    let fetched: Vec<_> = model.iter().filter(|(_, spec)| is_fetched(spec)).collect();
+    if fetched.is_empty() {
+        return Vec::new();
+    }
+    let uses = Uses::of(model);
+    let with_use = fetched
+        .into_iter()
+        .filter(|(name, _)| uses.passes_address_on(name));
+    let errors = with_use.map(|(name, _)| {
+        let message = format!(
+            "the signals to `{name}` are fetched over SSH, so it has no address, and its address is used; signal with its \
+             `curl_cli`, or give the handle another name, so that a new one is created"
+        );
+        Diagnostic::error(CODE, format!("resources.{name}"), message)
+    });
+    errors.collect()
 }
 
 /// True for handles that are to be signalled.
@@ -381,6 +402,25 @@ mod tests {
         };
         assert_eq!(over_ssh(true, &deployed(false)), [true; 3]);
         assert_eq!(over_ssh(false, &deployed(true)), [false; 3]);
+    }
+
+    #[test]
+    fn a_deployed_handle_without_an_address_gets_none() {
+        let (_, before) = planned(SENDS, Some(false), &Deployed::default());
+        let deployed = Deployed {
+            resources: before.workflow.unwrap().resources,
+            ..Deployed::default()
+        };
+        let address = SENDS.replace("curl_cli", "endpoint");
+        for takes_signals in [true, false] {
+            let (_, plan) = planned(&address, Some(takes_signals), &deployed);
+            let found = listing(&plan.diagnostics);
+            assert!(
+                found.contains("so it has no address, and its address is used"),
+                "{found}"
+            );
+            assert!(plan.workflow.is_none());
+        }
     }
 
     #[test]
