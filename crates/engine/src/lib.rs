@@ -108,5 +108,6 @@ pub use engine::{
     PermittedScaling, PolicySignal, Preview, RollBack, SignalReceiver, Workload,
 };
 pub use error::{CODES, Error, Result};
+pub use signals::SIGNAL_BYTES_MAX;
 pub use store::{EventFilter, LogQuota, Page, Range};
 pub use tenant::{Actor, Tenant, VaultKey};

@@ -62,6 +62,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1230_resource_health"
     "1240_engine_run_changes"
     "1270_run_beside"
+    "1280_signal_source"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -92,6 +93,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1230_resource_health"
     "1240_engine_run_changes"
     "1270_run_beside"
+    "1280_signal_source"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

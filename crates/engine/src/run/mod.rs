@@ -29,6 +29,7 @@ mod remove;
 mod requested;
 mod signals;
 mod software;
+mod spool;
 mod step;
 pub mod strays;
 mod suspension;
