@@ -18,6 +18,7 @@ use crate::{
     frame::{Crumb, use_frame},
     links,
     load::Load,
+    pages::item_test::TestDialog,
     ui::{Empty, Icon, ItemIcon, skeleton},
 };
 
@@ -74,6 +75,7 @@ pub fn CatalogPage() -> impl IntoView {
                 </div>
             </header>
             <UploadState upload />
+            <TestDialog test=upload.test />
             <DescribeRole upload />
             {list}
         </div>

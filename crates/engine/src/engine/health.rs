@@ -80,7 +80,7 @@ impl Engine {
     ) -> Result<(Vec<String>, Vec<Finding>)> {
         let id = &row.shown.id;
         let known = ResourceTable::of(attributes::open(&self.core.keys, id, resources));
-        let catalog = self.catalog_for(&actor.tenant, Some(id)).await?;
+        let catalog = self.catalog_for(&actor.tenant, id).await?;
         let components = components(&known, &catalog, cloud);
         if components.is_empty() {
             return Ok((Vec::new(), Vec::new()));
