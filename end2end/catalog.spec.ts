@@ -55,7 +55,7 @@ function pack(name: string, files: Record<string, string>, links: Record<string,
 
 async function upload(page: Page, archive: string): Promise<void> {
   await expect(page.getByRole('button', { name: 'Upload an item' })).toBeEnabled({ timeout: 60_000 });
-  await page.getByLabel('Catalogue item (tar.gz)').setInputFiles(archive);
+  await page.getByLabel('Catalogue item (tar.gz or zip)').setInputFiles(archive);
 }
 
 test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ page, request }) => {

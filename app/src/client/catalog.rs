@@ -49,7 +49,7 @@ pub async fn catalog_of(items: &[DeployedItem]) -> Answer<Vec<CatalogEntry>> {
 /// The place of an item's files.
 #[derive(Clone)]
 pub enum ItemSource {
-    /// A tar.gz on the user's disk.
+    /// A tar.gz or zip on the user's disk.
     File(web_sys::File),
     /// A git repository.
     Repository(Repository),
@@ -107,7 +107,11 @@ async fn send_source<T: DeserializeOwned>(path: &str, source: &ItemSource) -> An
         ItemSource::Repository(repository) => return send("POST", path, Some(repository)).await,
     };
     let body = Body {
-        kind: "application/gzip",
+        kind: if file.name().to_lowercase().ends_with(".zip") {
+            "application/zip"
+        } else {
+            "application/gzip"
+        },
         is_short: false,
         value: JsValue::from(file.clone()),
     };

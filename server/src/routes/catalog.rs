@@ -111,7 +111,7 @@ pub struct UploadQuery {
     draft: bool,
 }
 
-/// Publishes an item of the project from a tar.gz, or from a git repository: an Ansible role with an `item.yml`.
+/// Publishes an item of the project from a tar.gz or zip, or from a git repository: an Ansible role with an `item.yml`.
 ///
 /// The archive contains the item itself or one folder with it. A repository is named by a JSON body: `url`, and if need
 /// be `reference` and `folder`. Its files are stored unchanged and run in the sandbox
@@ -172,7 +172,7 @@ pub async fn git_hosts(State(services): State<Services>, _: Caller) -> Json<Vec<
 async fn archive(services: &Services, caller: &Caller, request: Request) -> Result<Vec<u8>> {
     let limit = services.config.upload_mib as usize * 1024 * 1024;
     match media_type(request.headers()).as_str() {
-        "application/gzip" | "application/x-gzip" => {
+        "application/gzip" | "application/x-gzip" | "application/zip" => {
             // Before the body is read, because it is kept in memory.
             let _slot = upload_slot(services, caller)?;
             let hint = "Leave large files out of the role. It can download them when it runs.";
@@ -186,7 +186,7 @@ async fn archive(services: &Services, caller: &Caller, request: Request) -> Resu
         }
         _ => Err(Error::new(
             codes::UNSUPPORTED_MEDIA_TYPE,
-            "The request's body is declared neither as a tar.gz archive nor as JSON.",
+            "The request's body is declared neither as a tar.gz or zip archive nor as JSON.",
         )
         .hint(
             "Pack the item's folder and send it with the header `Content-Type: application/gzip`.",

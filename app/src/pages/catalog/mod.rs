@@ -38,7 +38,7 @@ pub fn CatalogPage() -> impl IntoView {
                 return view! {
                     <Empty
                         icon="blocks" title="The catalogue is empty"
-                        text="An item is an Ansible role with a small manifest, `item.yml`. Make one from packages and files, or pack the folder of a role as tar.gz and drop it here."
+                        text="An item is an Ansible role with a small manifest, `item.yml`. Make one from packages and files, or pack the folder of a role as tar.gz or zip and drop it here."
                     />
                 }
                 .into_any();

@@ -150,7 +150,7 @@ pub fn UploadButton(
             "Test a draft"
         </button>
         <input
-            type="file" hidden accept=".gz,.tgz,application/gzip" aria-label="Draft of an item (tar.gz)" node_ref=upload.draft_input
+            type="file" hidden accept=".gz,.tgz,.zip,application/gzip,application/zip" aria-label="Draft of an item (tar.gz or zip)" node_ref=upload.draft_input
             on:change=move |_| upload.chosen_draft()
         />
         <button type="button" class="button" data-look="primary" disabled=is_off on:click=move |_| choose(upload.input)>
@@ -158,7 +158,7 @@ pub fn UploadButton(
             "Upload an item"
         </button>
         <input
-            type="file" hidden multiple accept=".gz,.tgz,application/gzip" aria-label="Catalogue item (tar.gz)" node_ref=upload.input
+            type="file" hidden multiple accept=".gz,.tgz,.zip,application/gzip,application/zip" aria-label="Catalogue item (tar.gz or zip)" node_ref=upload.input
             on:change=move |_| upload.chosen()
         />
     }

@@ -60,7 +60,7 @@ impl Engine {
         self.core.catalogs.version(tenant, name, version).await
     }
 
-    /// Adds an item from a tar.gz to the project's catalogue, or stores it as a draft. A role without a manifest gets
+    /// Adds an item from a tar.gz or zip to the project's catalogue, or stores it as a draft. A role without a manifest gets
     /// `manifest`.
     ///
     /// # Errors

@@ -179,7 +179,7 @@ impl Catalogs {
         Ok(role::draft(&unpacked.map_err(Error::ItemRefused)?))
     }
 
-    /// Adds an item from a tar.gz to a project's catalogue. A role without a manifest gets `manifest`.
+    /// Adds an item from a tar.gz or zip to a project's catalogue. A role without a manifest gets `manifest`.
     ///
     /// # Errors
     /// If the archive is not an item, its name is one of the server's own, its version exists with other files, somebody else
