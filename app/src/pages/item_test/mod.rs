@@ -268,8 +268,7 @@ fn Input(input: Property, texts: RwSignal<BTreeMap<String, String>>) -> impl Int
     let id = format!("test-{}", input.name);
     let kind = if input.secret { "password" } else { "text" };
     let name = input.name.clone();
-    let write = move |event| {
-        let text = event_target_value(&event);
+    let write = move |text: String| {
         texts.update(|texts| {
             texts.insert(name.clone(), text);
         });
@@ -277,7 +276,7 @@ fn Input(input: Property, texts: RwSignal<BTreeMap<String, String>>) -> impl Int
     view! {
         <div class="field">
             <label for=id.clone()>{input.name}</label>
-            <input class="input" id=id type=kind required autocomplete="off" spellcheck="false" on:input=write />
+            <input class="input" id=id type=kind required autocomplete="off" spellcheck="false" on:input=move |event| write(event_target_value(&event)) />
             {(!input.summary.is_empty()).then(|| view! { <p class="help">{input.summary}</p> })}
         </div>
     }
