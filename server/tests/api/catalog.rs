@@ -329,8 +329,10 @@ async fn a_draft_is_planned_only_by_who_names_its_version() {
     assert_eq!(problem(refused).await, hidden);
 
     // A draft of a form, under the rules of publishing.
-    let made = demo.post("/api/v1/recipes?draft=true", &recipe("1.0.0"));
-    let made = json(made.await, 201).await;
+    let made = demo
+        .post("/api/v1/recipes?draft=true", &recipe("1.0.0"))
+        .await;
+    let made = json(made, 201).await;
     let version = made["version"].as_str().unwrap();
     assert!(version.starts_with("1.0.0-draft."), "{version}");
     assert_eq!(made["uploaded"]["from_form"], true);
