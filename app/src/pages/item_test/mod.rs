@@ -14,7 +14,7 @@ use crate::{
     browser,
     client::{self, Answer},
     load::Load,
-    ui::{Icon, Modal, ProblemNote, skeleton},
+    ui::{Icon, ItemCard, Modal, ProblemNote, skeleton},
 };
 
 /// Maximum length of a deployment's name.
@@ -145,7 +145,7 @@ fn Form(
     } else {
         "Deploy the test"
     };
-    let version = draft.item.version.clone();
+    let item = draft.item.clone();
     let (fields, known) = (
         inputs.clone(),
         StoredValue::new((draft, inputs, before, name)),
@@ -207,8 +207,8 @@ fn Form(
         .map(|input| view! { <Input input texts /> });
     view! {
         <form class="dialog-form" on:submit=submit>
+            <ItemCard item />
             <p class="quiet">{explanation}</p>
-            <p class="meta">{version}</p>
             {before_link}
             <Choice id="test-image" label="Image" names=images chosen=image />
             <Choice id="test-flavor" label="Flavor" names=flavors chosen=flavor />
