@@ -51,6 +51,10 @@ pub struct DeployRequest {
     /// this run, and the update begins by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
+    /// Versions of catalogue items, by name, which can be drafts. Of the other items, a new deployment gets the newest
+    /// version, and an update keeps the deployment's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: BTreeMap<String, String>,
     /// Starts even if a quota is too small. Without this, the request is refused with `quota-exceeded`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub despite_quota: bool,

@@ -212,7 +212,8 @@ pub struct PlanRequest {
     /// Repairs what the last check of the deployment has found, unless a run has come after it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repair: bool,
-    /// Versions of catalogue items, by name. Of the other items, the deployment keeps its versions.
+    /// Versions of catalogue items, by name, which can be drafts. Of the other items, the deployment keeps its versions,
+    /// and a new one gets the newest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, String>,
 }

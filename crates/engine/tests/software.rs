@@ -10,6 +10,8 @@
 )]
 mod bench;
 
+#[path = "software/asking.rs"]
+mod asking;
 #[path = "software/authors.rs"]
 mod authors;
 #[path = "software/gate.rs"]

@@ -33,16 +33,13 @@ use crate::{
 const NAME_MAX: usize = 63;
 
 impl Engine {
-    /// The catalogue of a deployment. For a new deployment (`None`), the project's catalogue.
+    /// The catalogue of a deployment.
     pub(super) async fn catalog_for(
         &self,
         tenant: &Tenant,
-        deployment: Option<&str>,
+        deployment: &str,
     ) -> Result<Arc<Catalog>> {
-        match deployment {
-            Some(id) => self.core.catalogs.of_deployment(tenant, id).await,
-            None => self.core.catalogs.of(tenant).await,
-        }
+        self.core.catalogs.of_deployment(tenant, deployment).await
     }
 
     pub(super) async fn begin_deploy(
@@ -56,7 +53,10 @@ impl Engine {
             let checked = self.check_reviewed(actor, None, new.preview(), digest);
             Box::pin(checked).await?;
         }
-        let catalog = self.catalog_for(&actor.tenant, None).await?;
+        let catalogs = &self.core.catalogs;
+        let catalog = catalogs
+            .with_versions(&actor.tenant, None, &new.versions)
+            .await?;
         let id = Uuid::now_v7().to_string();
         let pseudo = pseudo_parameters(&new.name, &id, &actor.tenant);
         let types = catalog.clone();
@@ -200,7 +200,7 @@ impl Engine {
             .resource_list(&actor.tenant, deployment)
             .await?;
         let all = compare::deployed(there, |_, _| true);
-        let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
+        let catalog = self.catalog_for(&actor.tenant, deployment).await?;
         let document = Document::parse(row.shown.template.as_str());
         let environments = Merged::of(&row.shown.beside.bundle(), document.template());
         let plan = plan_undeploy(&all, catalog.registry(), &environments.rules);

@@ -94,6 +94,8 @@ pub struct NewDeployment {
     pub design: Option<String>,
     /// That design's version.
     pub design_version: Option<u32>,
+    /// Versions of catalogue items, by name. Of the other items, the newest.
+    pub versions: BTreeMap<String, String>,
     /// Facts about the cloud for passes and checks.
     pub cloud: CloudFacts,
     /// Digest of the plan that the user has reviewed. The deployment is refused if its plan has other changes. `None`

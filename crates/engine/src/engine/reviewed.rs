@@ -17,6 +17,7 @@ impl NewDeployment {
             parameters: self.parameters.clone(),
             cloud: self.cloud.clone(),
             hidden: Hidden::Compared,
+            versions: self.versions.clone(),
             ..Preview::default()
         }
     }

@@ -132,7 +132,7 @@ impl Engine {
             return Ok(Vec::new());
         }
         let id = &row.shown.id;
-        let catalog = self.catalog_for(&row.tenant, Some(id)).await?;
+        let catalog = self.catalog_for(&row.tenant, id).await?;
         let resources = attributes::open(&self.core.keys, id, resources.to_vec());
         let stored = row.clone();
         let work = move || services(&stored, resources, &catalog);
@@ -146,7 +146,7 @@ impl Engine {
         actor: Option<&Actor>,
     ) -> Result<BTreeMap<String, OutputValue>> {
         let resources = attributes::open(&self.core.keys, &row.shown.id, resources);
-        let catalog = self.catalog_for(&row.tenant, Some(&row.shown.id)).await?;
+        let catalog = self.catalog_for(&row.tenant, &row.shown.id).await?;
         let stored = row.clone();
         let work = move || Outputs::of(stored, resources, catalog);
         let mut outputs = self.compute(&row.tenant, work).await?;

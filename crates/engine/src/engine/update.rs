@@ -135,15 +135,10 @@ impl Engine {
             }
         };
         // Only after the check that the deployment belongs to this project.
-        let catalog = match deployment {
-            Some(id) => {
-                let catalogs = &self.core.catalogs;
-                catalogs
-                    .with_versions(&actor.tenant, id, &preview.versions)
-                    .await?
-            }
-            None => self.catalog(&actor.tenant).await?,
-        };
+        let catalogs = &self.core.catalogs;
+        let catalog = catalogs
+            .with_versions(&actor.tenant, deployment, &preview.versions)
+            .await?;
         let engine = self.clone();
         let work = move || engine.plan_now(preview, stored, &catalog);
         self.compute(&actor.tenant, work).await
@@ -282,7 +277,7 @@ impl Engine {
         };
         let catalogs = &self.core.catalogs;
         let catalog = catalogs
-            .with_versions(&actor.tenant, deployment, &changes.versions)
+            .with_versions(&actor.tenant, Some(deployment), &changes.versions)
             .await?;
         let (engine, types) = (self.clone(), catalog.clone());
         let work = move || {
