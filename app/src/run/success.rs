@@ -115,7 +115,7 @@ fn outputs_view(outputs: Vec<(String, OutputValue)>) -> impl IntoView {
                 let error = output.error?;
                 return Some(view! {
                     <div class="success-output" data-output=name.clone()>
-                        <dt>{name}</dt>
+                        <dt>{name.clone()}</dt>
                         <dd class="quiet">{prose(&error)}</dd>
                     </div>
                 }

@@ -250,7 +250,7 @@ fn Choice(
 ) -> impl IntoView {
     let options = names.into_iter().map(|name| {
         let own = name.clone();
-        view! { <option value=name.clone() selected=move || chosen.with(|chosen| *chosen == own)>{name}</option> }
+        view! { <option value=name.clone() selected=move || chosen.with(|chosen| *chosen == own)>{name.clone()}</option> }
     });
     view! {
         <div class="field">
