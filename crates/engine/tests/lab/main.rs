@@ -17,6 +17,7 @@ mod hand_over;
 mod hidden;
 mod hooks;
 mod keys;
+mod kinds;
 mod late;
 mod life;
 mod live;

@@ -66,7 +66,8 @@ impl Bench {
         }
     }
 
-    async fn goes_on(&self, run: &str, what: &str) {
+    /// Resumes a run if it has failed. In the end it must have succeeded.
+    pub async fn goes_on(&self, run: &str, what: &str) {
         if self.engine.run(&self.tenant, run).await.unwrap().state == RunState::Failed {
             self.engine.resume(&self.actor, run).await.unwrap();
             self.until_state(run, RunState::Succeeded).await;
