@@ -161,10 +161,9 @@ fn test_figures(package: &str, target: &[&str], name: &str, options: &Options) -
     }
     let output = shell::read(&mut test)?;
     let start = format!("{package}, ");
-    let mut figures = output
-        .lines()
-        .filter(|line| line.starts_with(&start))
-        .peekable();
+    // A dot for each test that has ended stands before the first line of the next one.
+    let lines = output.lines().map(|line| line.trim_start_matches('.'));
+    let mut figures = lines.filter(|line| line.starts_with(&start)).peekable();
     figures
         .peek()
         .with_context(|| format!("the test `{name}` of {package} printed no figures"))?;
