@@ -19,6 +19,7 @@ mod entries;
 mod failover;
 mod program;
 mod servers;
+mod services;
 mod viewers;
 
 use std::collections::BTreeSet;
