@@ -62,7 +62,7 @@ enum Stage {
     Fmt,
     /// No cycles among the modules of a crate.
     Circles,
-    /// Concurrently: images, release build of the pages, the tests, and the `openstack` command line. Lints are errors.
+    /// Concurrently: images, release build of the pages, the tests, the `openstack` command line, and Playwright. Lints are errors.
     Build,
     /// `cargo test`: unit, property and integration tests.
     Unit,
@@ -212,6 +212,9 @@ fn build_all(options: &Options) -> Result<Counts> {
     let mut parts = vec![docker::images(), pages, tests];
     if options.runs(Stage::Cli) {
         parts.push(cli::installed());
+    }
+    if options.runs(Stage::E2e) {
+        parts.push(end2end::installed());
     }
     progress::run_concurrently(parts)?;
     Ok(Counts::default())
