@@ -15,8 +15,8 @@ use crate::{build, clouds, docker, http, needs, paths, progress, shell, trials};
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The figures to measure. The default is all except `canvas`, `live`, `long-log`, `heat`, `lab`, `engine` and
-    /// `viewers`.
+    /// The figures to measure. The default is all except `canvas`, `live`, `long-log`, `heat`, `lab`, `engine`, `viewers`
+    /// and `attacks`.
     figures: Vec<Figure>,
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
@@ -68,6 +68,8 @@ enum Figure {
     Engine,
     /// A thousand viewers of one run.
     Viewers,
+    /// Whether the server is alive for others while it is attacked over HTTP.
+    Attacks,
 }
 
 /// Measures the figures.
@@ -90,8 +92,8 @@ pub fn run(options: &Options) -> Result<()> {
     let figures: Vec<Figure> = figures.iter().flat_map(parts).collect();
     // These need only a toolchain.
     let plain = |figure: &Figure| {
-        use Figure::{Compile, Engine, Heat, Lab, Viewers};
-        matches!(figure, Compile | Heat | Lab | Engine | Viewers)
+        use Figure::{Attacks, Compile, Engine, Heat, Lab, Viewers};
+        matches!(figure, Compile | Heat | Lab | Engine | Viewers | Attacks)
     };
     if !figures.iter().all(plain) {
         needs::ensure(&needs::for_running())?;
@@ -127,6 +129,11 @@ pub fn run(options: &Options) -> Result<()> {
             }
             Figure::Viewers => {
                 test_figures("server", &["--test", "kill"], "viewers::", options)?;
+            }
+            Figure::Attacks => {
+                for tests in ["attacks::", "limits::"] {
+                    test_figures("server", &["--test", "api"], tests, options)?;
+                }
             }
         }
     }
