@@ -12,7 +12,7 @@ use lab::{Call, CallFault, Damage, Fault};
 use crate::{bench::Bench, faults::pattern, sweep::ALL_KINDS};
 
 /// Time limit of a call, in seconds.
-const TIMEOUT: u64 = 2;
+const TIMEOUT: u64 = 3;
 
 /// Labs side by side, since runs wait for resources that might come late.
 const LANES: usize = 3;
