@@ -107,7 +107,8 @@ async fn a_hostile_role_reaches_nothing_fills_nothing_and_delays_nobody() {
     service.set_nonblocking(true).unwrap();
     let port = service.local_addr().unwrap().port();
     let pulse = Pulse::of(&stack);
-    let template = template(&format!("172.31.74.1:{port}"));
+    let on_the_host = format!("172.31.74.1:{port}");
+    let template = template(&on_the_host);
     let request = json!({"name": "hostile", "template": template});
     let started = json(demo.post("/api/v1/deployments", &request).await, 202).await;
     let state = ended(&demo, &started).await;
@@ -119,11 +120,7 @@ async fn a_hostile_role_reaches_nothing_fills_nothing_and_delays_nobody() {
     let end: String = end.chars().rev().collect();
     assert!(["succeeded", "failed"].contains(&state.as_str()), "{end}");
 
-    for place in [
-        &format!("172.31.74.1:{port}"),
-        "169.254.169.254:80",
-        "1.1.1.1:53",
-    ] {
+    for place in [on_the_host.as_str(), "169.254.169.254:80", "1.1.1.1:53"] {
         let refused = format!("not reached: {place}");
         assert!(log.contains(&refused), "{refused}: {end}");
     }
