@@ -9,7 +9,7 @@ use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 use crate::{
     bench::{Bench, NET, TWO_SERVERS, steps},
     rare::with_a_pair,
-    sweep::{ALL_KINDS, at, changing_calls},
+    sweep::{ALL_KINDS, Nth, at, changing_calls},
     update::to,
 };
 
@@ -274,25 +274,29 @@ async fn undeployment_fails_everywhere(template: &str) {
     let deletions = calls.iter().filter(|(_, method, _)| method == "DELETE");
     assert!(deletions.count() >= 8, "{calls:?}");
 
-    for call in &calls {
-        for status in [500, 503] {
-            let (started, run) = bench.deploy(template).await;
-            assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-            let fault = CallFault {
-                status: Some(status),
-                ..CallFault::default()
-            };
-            bench.lab.faults().add(at(call, fault));
-            let run = bench.undeploy(&started.deployment).await;
-            bench.lab.faults().clear();
-            assert_eq!(
-                run.state,
-                RunState::Succeeded,
-                "one answer {status} to {call:?} is mended: {run:#?}"
-            );
-            let left = bench.left();
-            assert_eq!(left, Vec::<String>::new(), "{status} at {call:?}");
-        }
+    let all = [500, 503].map(|status| Box::pin(undeployments_fail(template, &calls, status)));
+    join_all(all).await;
+}
+
+async fn undeployments_fail(template: &str, calls: &[Nth], status: u16) {
+    let bench = Bench::new().await;
+    for call in calls {
+        let (started, run) = bench.deploy(template).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        let fault = CallFault {
+            status: Some(status),
+            ..CallFault::default()
+        };
+        bench.lab.faults().add(at(call, fault));
+        let run = bench.undeploy(&started.deployment).await;
+        bench.lab.faults().clear();
+        assert_eq!(
+            run.state,
+            RunState::Succeeded,
+            "one answer {status} to {call:?} is mended: {run:#?}"
+        );
+        let left = bench.left();
+        assert_eq!(left, Vec::<String>::new(), "{status} at {call:?}");
     }
 }
 
