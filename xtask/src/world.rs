@@ -174,7 +174,7 @@ pub fn dir() -> PathBuf {
 }
 
 /// Installs Playwright without its own browser: Debian's Chromium is used.
-fn install_playwright() -> Result<()> {
+pub fn install_playwright() -> Result<()> {
     npm::install(&end2end())?;
     if !Path::new("/usr/bin/chromium").exists() {
         bail!("there is no /usr/bin/chromium; `apt-get install chromium` brings it");

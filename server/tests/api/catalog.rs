@@ -56,7 +56,8 @@ fn manifest(name: &str, version: &str) -> String {
     )
 }
 
-fn packed(files: &[(&str, &str)]) -> Vec<u8> {
+/// An archive of an item with these files.
+pub fn packed(files: &[(&str, &str)]) -> Vec<u8> {
     let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (path, text) in files {
         let mut header = tar::Header::new_gnu();
