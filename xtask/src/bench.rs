@@ -185,8 +185,7 @@ fn test_figures(package: &str, target: &[&str], name: &str, options: &Options) -
         !figures.is_empty(),
         "the test `{name}` of {package} printed no figures"
     );
-    print_figures(&figures.join("
-"));
+    print_figures(&figures.join("\n"));
     Ok(())
 }
 
