@@ -101,7 +101,7 @@ impl Store {
         Ok(Outcome::of(done.rows_affected()))
     }
 
-    /// Deletes a version of an item, unless a deployment uses it that is not undeployed.
+    /// Deletes a version of an item, unless a deployment uses it that is not undeployed. True if it is deleted.
     ///
     /// # Errors
     /// If the database fails.
