@@ -320,8 +320,10 @@ mod tests {
             };
             for (version, is_used) in [("1.2.0", true), ("1.3.0", false)] {
                 let key = ("nginx", version);
-                let inserted = store.item_insert(&tenant(), key, "d", 1, ("ada", "ada"), b"x");
-                assert_eq!(inserted.await.unwrap(), Outcome::Done);
+                let inserted = store
+                    .item_insert(&tenant(), key, "d", 1, ("ada", "ada"), b"x")
+                    .await;
+                assert_eq!(inserted.unwrap(), Outcome::Done);
                 for stranger in strangers() {
                     let deleted = store.item_delete_unused(&stranger, key).await;
                     assert!(!deleted.unwrap());

@@ -44,7 +44,7 @@ fn taken(parts: &[Vec<u8>]) -> Result<Vec<String>, String> {
         entries: 20,
         ..Limits::default()
     };
-    listed(unpack(&*zipped(parts), &limits))
+    listed(unpack(&zipped(parts), &limits))
 }
 
 fn listed(result: Result<Files, Vec<Diagnostic>>) -> Result<Vec<String>, String> {
@@ -81,7 +81,7 @@ fn archives_with_long_names_are_read() {
         builder.append_data(&mut header, path, MANIFEST).unwrap();
     }
     let archive = builder.into_inner().unwrap().finish().unwrap();
-    let files = listed(unpack(&*archive, &Limits::default())).unwrap();
+    let files = listed(unpack(&archive, &Limits::default())).unwrap();
     assert_eq!(files, ["item.yml", &long]);
 }
 
@@ -146,7 +146,7 @@ fn an_archive_cannot_become_large() {
         }
         let bomb = encoder.finish().unwrap();
         assert!(bomb.len() < 2 << 20);
-        let message = listed(unpack(&*bomb, &Limits::default())).unwrap_err();
+        let message = listed(unpack(&bomb, &Limits::default())).unwrap_err();
         assert!(message.contains("more than 4096 KiB together"), "{message}");
     }
 }
@@ -159,7 +159,7 @@ fn a_file_that_is_not_an_archive_is_refused() {
         assert!(message.contains("no whole tar.gz archive"), "{message}");
     }
     let text = zipped(&[b"name: hello\n".repeat(100)]);
-    assert!(unpack(&*text, &Limits::default()).is_err());
+    assert!(unpack(&text, &Limits::default()).is_err());
 }
 
 /// A file in a zip archive.
@@ -307,7 +307,7 @@ proptest! {
         }
         let mut archive = zipped(&parts);
         archive.truncate(archive.len().saturating_sub(cut / 16));
-        match unpack(&*archive, &Limits::default()) {
+        match unpack(&archive, &Limits::default()) {
             Ok(files) => {
                 prop_assert!(files.contains_key("item.yml"));
                 prop_assert!(files.keys().all(|path| !path.starts_with('/') && path.split('/').all(|name| !matches!(name, "" | "." | ".."))));
