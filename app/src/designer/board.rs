@@ -12,8 +12,8 @@ use api::CloudFacts;
 
 use canvas::{
     drawing::{self, Drawing},
-    geometry::{Rect, ScreenPoint, Size},
-    layout::Places,
+    geometry::{CanvasPoint, Rect, ScreenPoint, Size},
+    layout::{self, Places},
     selection::Selection,
     viewport::Viewport,
 };
@@ -40,6 +40,9 @@ pub fn places_of(layout: &api::Layout) -> Places {
         y: place.y,
         width: place.width,
         height: place.height,
+        folded: place
+            .folded
+            .map(|corner| CanvasPoint::new(corner.x, corner.y)),
     };
     layout
         .nodes
@@ -55,6 +58,10 @@ pub fn layout_of(places: &Places) -> api::Layout {
         y: place.y,
         width: place.width,
         height: place.height,
+        folded: place.folded.map(|corner| api::NodeCorner {
+            x: corner.x,
+            y: corner.y,
+        }),
     };
     api::Layout {
         nodes: places
@@ -108,6 +115,7 @@ pub fn Board(
         eligible: Signal::stored(None),
         others: Signal::stored(HashMap::new()),
         types: types.into(),
+        fold: None,
         editable: false,
     };
     let members = Memo::new(move |_| {
@@ -271,7 +279,8 @@ struct DrawingInput {
 }
 
 impl DrawingInput {
-    /// The drawing with all members. Without a plan, it has no resources that the passes add.
+    /// The drawing with all members, and with all frames unfolded: each resource has its state. Without a plan, it has no
+    /// resources that the passes add.
     async fn draw(&self) -> Drawing {
         let document = Document::parse(self.template.as_str());
         let plan = planning::plan(planning::Template {
@@ -283,12 +292,18 @@ impl DrawingInput {
         })
         .await;
         let described = planner::compose::described(&self.types, &self.bundle, &document);
-        let mut drawing = drawing::draw(
-            document.template(),
-            plan.ok().as_ref(),
-            &described,
-            &places_of(&self.layout),
-        );
+        let plan = plan.ok();
+        let draw =
+            |places: &Places| drawing::draw(document.template(), plan.as_ref(), &described, places);
+        let mut places = places_of(&self.layout);
+        let mut drawing = draw(&places);
+        let is_folded = drawing.nodes().iter().any(|node| node.is_folded);
+        if is_folded {
+            for frame in drawing.nodes().iter().filter(|node| node.is_folded) {
+                layout::unfold(&mut places, &frame.name, drawing.hidden_in(&frame.name));
+            }
+            drawing = draw(&places);
+        }
         drawing.add_run_members(self.members.iter().map(String::as_str));
         drawing
     }

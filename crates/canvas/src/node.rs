@@ -78,7 +78,7 @@ pub struct Node {
     pub parts: Vec<Part>,
     /// Marks: public, bastion.
     pub marks: Marks,
-    /// Number of members, for a group or a nested template.
+    /// Number of members, for a group, a nested template or a folded frame.
     pub members: Option<usize>,
     /// Contents at any depth, if a plan has them.
     pub inside: Vec<Member>,
@@ -86,8 +86,17 @@ pub struct Node {
     pub off: Option<String>,
     /// Reason, if a pass adds the resource.
     pub ghost: Option<String>,
+    /// True for a folded frame, which is a card.
+    pub is_folded: bool,
     /// Position and size.
     pub rect: Rect,
+}
+
+impl Node {
+    /// True for a network, folded or not.
+    pub fn is_network(&self) -> bool {
+        self.kind == NodeKind::Frame || self.is_folded
+    }
 }
 
 /// Meaning of a line.

@@ -36,7 +36,7 @@ use types::Registry;
 pub use self::arrange::{ALIGNMENTS, DISTRIBUTIONS};
 use self::{
     plan::Planning,
-    problems::{of_plan, tallies},
+    problems::{add_hidden, of_plan, tallies},
 };
 use super::{
     overlay::{ContextMenu, Panels, Picker},
@@ -224,8 +224,12 @@ impl Workspace {
 
     /// State for the elements on the canvas.
     pub fn stage(self) -> Stage {
-        let problems =
-            Memo::new(move |_| Arc::new(self.problems.with(|problems| tallies(problems))));
+        let problems = Memo::new(move |_| {
+            let mut found = self.problems.with(|problems| tallies(problems));
+            self.drawing
+                .with(|drawing| add_hidden(&mut found, |name| drawing.folded_frame(name)));
+            Arc::new(found)
+        });
         // Differences to an older version come before the states of the deployment.
         let states = Memo::new(move |_| {
             let mut states = self.deployed.get();
@@ -238,6 +242,14 @@ impl Workspace {
                     };
                     Some((one.resource()?.to_owned(), state.to_owned()))
                 }));
+                // A folded frame shows that something in it differs.
+                self.drawing.with(|drawing| {
+                    let resources = all.iter().filter_map(Difference::resource);
+                    for frame in resources.filter_map(|name| drawing.folded_frame(name)) {
+                        let state = states.entry(frame.to_owned());
+                        state.or_insert_with(|| "plan-update".to_owned());
+                    }
+                });
             });
             states
         });
@@ -250,6 +262,9 @@ impl Workspace {
             eligible: self.eligible.into(),
             others: Memo::new(move |_| self.others.with(|others| selections(others))).into(),
             types: self.types.into(),
+            fold: Some(Callback::new(move |frame: String| {
+                self.fold(&frame);
+            })),
             editable: true,
         }
     }

@@ -13,6 +13,7 @@
 //! invalid one, has a drawing, and every resource in it appears exactly once.
 
 mod build;
+mod folding;
 mod index;
 mod refs;
 
@@ -22,7 +23,7 @@ use hot::template::Template;
 use planner::{plan::Plan, workflow::Workflow};
 use types::{Category, Registry};
 
-use self::index::Index;
+use self::{folding::Folding, index::Index};
 
 pub(crate) use refs::entry;
 pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_of};
@@ -40,12 +41,16 @@ pub struct Drawing {
     edges: Vec<Edge>,
     index: Index,
     owners: HashMap<String, String>,
+    folding: Folding,
 }
 
 impl PartialEq for Drawing {
     fn eq(&self, other: &Self) -> bool {
         // The index follows from the nodes and edges.
-        self.nodes == other.nodes && self.edges == other.edges && self.owners == other.owners
+        self.nodes == other.nodes
+            && self.edges == other.edges
+            && self.owners == other.owners
+            && self.folding == other.folding
     }
 }
 
@@ -70,12 +75,14 @@ pub fn draw_with_ghosts(
     types: &Registry,
     places: &Places,
 ) -> Drawing {
-    let (nodes, edges, owners) = build::build(template, plan, workflow, types);
+    let (mut nodes, mut edges, owners) = build::build(template, plan, workflow, types);
+    let folding = folding::fold(&mut nodes, &mut edges, places);
     let mut drawing = Drawing {
         index: Index::of(&nodes, &edges),
         nodes,
         edges,
         owners,
+        folding,
     };
     layout::arrange(&mut drawing.nodes, &drawing.edges, places);
     drawing.index.place(&drawing.nodes);
@@ -98,15 +105,42 @@ impl Drawing {
         self.index.node(name).map(|at| &self.nodes[at])
     }
 
-    /// A line by its id. No resource can have an id of a line as its name.
+    /// A line by its id, with its ends in the template. No resource can have an id of a line as its name.
     pub fn edge(&self, id: &str) -> Option<&Edge> {
-        self.edges.iter().find(|edge| edge.id == id)
+        let folded = self.folding.lines.get(id);
+        folded.or_else(|| self.edges.iter().find(|edge| edge.id == id))
     }
 
-    /// The node of a resource, or the node that it is a part of.
+    /// The node of a resource, the node that it is a part of, or the folded frame that contains them.
     pub fn owner(&self, resource: &str) -> Option<&Node> {
-        self.node(resource)
-            .or_else(|| self.node(self.owners.get(resource)?))
+        self.node(resource).or_else(|| {
+            let own = self.owners.get(resource).map_or(resource, String::as_str);
+            self.node(own)
+                .or_else(|| self.node(self.folding.frames.get(own)?))
+        })
+    }
+
+    /// True if a resource is this node, or a part of it. The node can be in a folded frame.
+    pub fn owns(&self, node: &str, resource: &str) -> bool {
+        resource == node || self.owners.get(resource).is_some_and(|owner| owner == node)
+    }
+
+    /// The folded frame that contains a resource. `None` if the resource is visible.
+    pub fn folded_frame(&self, resource: &str) -> Option<&str> {
+        let own = self.owners.get(resource).map_or(resource, String::as_str);
+        self.folding.frames.get(own).map(String::as_str)
+    }
+
+    /// Names of all nodes in folded frames, which are not drawn.
+    pub fn hidden(&self) -> impl Iterator<Item = &str> {
+        self.folding.frames.keys().map(String::as_str)
+    }
+
+    /// Names of the nodes in a folded frame, at any depth.
+    pub fn hidden_in(&self, frame: &str) -> impl Iterator<Item = &str> {
+        let all = self.folding.frames.iter();
+        all.filter(move |(_, around)| *around == frame)
+            .map(|(node, _)| node.as_str())
     }
 
     /// The direct children of a node.
@@ -200,7 +234,7 @@ impl Drawing {
         }
         for edge in names.iter().filter_map(|name| self.edge(name)) {
             let ends = [edge.from.as_str(), edge.to.as_str()];
-            let nodes = ends.iter().filter_map(|end| self.node(end));
+            let nodes = ends.iter().filter_map(|end| self.owner(end));
             nodes.for_each(&mut add_with_parents);
         }
         for edge in chosen.iter().flat_map(|name| self.edges_of(name)) {

@@ -61,6 +61,7 @@ impl<'a> Builder<'a> {
                 inside: self.inside(entry),
                 off: entry.off.clone(),
                 ghost: entry.ghost.map(|(why, _)| why.to_owned()),
+                is_folded: false,
                 rect: Rect::default(),
             });
         }
@@ -188,6 +189,7 @@ impl<'a> Builder<'a> {
             inside: Vec::new(),
             off: None,
             ghost: None,
+            is_folded: false,
             rect: Rect::default(),
         });
     }
