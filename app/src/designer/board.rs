@@ -308,3 +308,23 @@ impl DrawingInput {
         drawing
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_layout_keeps_sizes_and_folded_networks() {
+        let position = api::NodePosition {
+            x: 8.0,
+            y: 16.0,
+            width: Some(400.0),
+            height: None,
+            folded: Some(api::NodeCorner { x: 0.0, y: -8.0 }),
+        };
+        let layout = api::Layout {
+            nodes: BTreeMap::from([("net".to_owned(), position)]),
+        };
+        assert_eq!(layout_of(&places_of(&layout)), layout);
+    }
+}

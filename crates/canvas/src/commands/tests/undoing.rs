@@ -92,6 +92,7 @@ enum Act {
     Distribute(usize, Axis),
     Tidy(Option<usize>),
     Paste(usize),
+    Fold(usize),
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -124,6 +125,7 @@ fn act() -> impl Strategy<Value = Act> {
             .prop_map(|(first, axis)| Act::Distribute(first, axis)),
         proptest::option::of(0..16_usize).prop_map(Act::Tidy),
         (0..16_usize).prop_map(Act::Paste),
+        (0..16_usize).prop_map(Act::Fold),
     ]
 }
 
@@ -180,6 +182,8 @@ fn proposal(input: &CommandInput<'_>, act: &Act) -> Option<Proposal> {
         Act::Tidy(None) => tidy(input, &[]),
         Act::Tidy(Some(index)) => tidy(input, &[name(*index)?]),
         Act::Paste(index) => paste(input, &copy(input, &[name(*index)?])?).ok(),
+        // No proposal: it changes nothing but the layout.
+        Act::Fold(_) => None,
     }
 }
 
@@ -191,6 +195,18 @@ proptest! {
         let mut hands = TestEditor::on(TWO_TIER);
         let mut states = vec![(hands.text().to_owned(), hands.editor.places().clone())];
         for act in &acts {
+            if let Act::Fold(index) = act {
+                let networks = hands.with(|input| {
+                    let networks = input.drawing.nodes().iter().filter(|node| node.is_network());
+                    networks.map(|node| node.name.clone()).collect::<Vec<_>>()
+                });
+                if let Some(network) = networks.get(index % networks.len().max(1)) {
+                    prop_assert!(hands.editor.fold(network, &hands.types).is_some());
+                    hands.settle();
+                    states.push((hands.text().to_owned(), hands.editor.places().clone()));
+                }
+                continue;
+            }
             let Some(proposal) = hands.with(|input| proposal(input, act)) else { continue };
             if proposal.edits.is_empty() && proposal.places.is_empty() {
                 continue;
