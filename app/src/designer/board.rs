@@ -13,7 +13,7 @@ use api::CloudFacts;
 use canvas::{
     drawing::{self, Drawing},
     geometry::{CanvasPoint, Rect, ScreenPoint, Size},
-    layout::{self, Places},
+    layout::Places,
     selection::Selection,
     viewport::Viewport,
 };
@@ -292,18 +292,12 @@ impl DrawingInput {
         })
         .await;
         let described = planner::compose::described(&self.types, &self.bundle, &document);
-        let plan = plan.ok();
-        let draw =
-            |places: &Places| drawing::draw(document.template(), plan.as_ref(), &described, places);
-        let mut places = places_of(&self.layout);
-        let mut drawing = draw(&places);
-        let is_folded = drawing.nodes().iter().any(|node| node.is_folded);
-        if is_folded {
-            for frame in drawing.nodes().iter().filter(|node| node.is_folded) {
-                layout::unfold(&mut places, &frame.name, drawing.hidden_in(&frame.name));
-            }
-            drawing = draw(&places);
-        }
+        let mut drawing = drawing::draw_unfolded(
+            document.template(),
+            plan.ok().as_ref(),
+            &described,
+            &places_of(&self.layout),
+        );
         drawing.add_run_members(self.members.iter().map(String::as_str));
         drawing
     }

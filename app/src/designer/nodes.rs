@@ -255,8 +255,10 @@ fn spoken(node: &Node) -> String {
     if node.marks.bastion {
         words.push_str(", bastion");
     }
-    if node.ghost.is_some() {
-        words.push_str(", added when deployed");
+    match &node.ghost {
+        Some(reason) if node.is_removed() => words.push_str(&format!(", {reason}")),
+        Some(_) => words.push_str(", added when deployed"),
+        None => {}
     }
     if let Some(condition) = &node.off {
         words.push_str(&format!(", {}", left_out(condition)));

@@ -8,6 +8,9 @@ use crate::geometry::Rect;
 /// Name of the node for the Internet. No resource can have this name.
 pub const INTERNET: &str = "@internet";
 
+/// Reason of the ghosts of resources that an older version has.
+pub(crate) const REMOVED: &str = "removed since the older version";
+
 /// Kind of a node, which decides its drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
@@ -23,6 +26,17 @@ pub enum NodeKind {
     Chip,
     /// A card for any other resource.
     Card,
+}
+
+impl NodeKind {
+    /// Layer of the node: parents are below their children.
+    pub(crate) fn layer(self) -> u8 {
+        match self {
+            NodeKind::Frame => 0,
+            NodeKind::Chip => 2,
+            _ => 1,
+        }
+    }
 }
 
 /// A tag on a node.
@@ -93,6 +107,11 @@ pub struct Node {
 }
 
 impl Node {
+    /// True for a ghost of a resource that an older version has. Nothing can be done with it.
+    pub fn is_removed(&self) -> bool {
+        self.ghost.as_deref() == Some(REMOVED)
+    }
+
     /// True for a network, folded or not.
     pub fn is_network(&self) -> bool {
         self.kind == NodeKind::Frame || self.is_folded

@@ -22,7 +22,7 @@ use api::{CloudFacts, DesignViewer, Diagnostic};
 use canvas::{
     commands::{CommandInput, Item, Recent},
     compare::{self, Difference},
-    drawing::Drawing,
+    drawing::{self, Drawing},
     editor::Editor,
     geometry::ScreenPoint,
     selection::Selection,
@@ -109,6 +109,8 @@ pub struct Workspace {
     pub against: RwSignal<Option<Arc<compare::Version>>>,
     /// API names of the states of the deployment to update, by resource name. Empty if the design was not opened for one.
     pub deployed: RwSignal<HashMap<String, String>>,
+    /// The drawing of that version. Its resources that are no longer there are ghosts on the canvas.
+    older: Memo<Option<Arc<Drawing>>>,
     /// Differences to that version, in the template and in files.
     pub differences: Memo<Arc<Vec<Difference>>>,
     /// Number of nodes with another position than in that version.
@@ -166,6 +168,13 @@ impl Workspace {
             },
         );
         let against = RwSignal::new(None::<Arc<compare::Version>>);
+        let older = Memo::new(move |_| {
+            let old = against.get()?;
+            let template = old.document.template();
+            let drawing =
+                types.with(|types| drawing::draw_unfolded(template, None, types, &old.places));
+            Some(Arc::new(drawing))
+        });
         let differences = Memo::new(move |_| {
             let Some(old) = against.get() else {
                 return Arc::default();
@@ -199,6 +208,7 @@ impl Workspace {
             eligible: RwSignal::new(None),
             hint: RwSignal::new(None),
             against,
+            older,
             deployed: RwSignal::default(),
             differences,
             moved,
@@ -219,6 +229,13 @@ impl Workspace {
             toasts: use_toasts(),
         };
         workspace.draw();
+        Effect::new(move |was_compared: Option<bool>| {
+            let is_compared = workspace.older.with(Option::is_some);
+            if is_compared || was_compared == Some(true) {
+                workspace.draw();
+            }
+            is_compared
+        });
         workspace
     }
 
@@ -238,7 +255,7 @@ impl Workspace {
                     let state = match one.kind {
                         compare::Kind::Added => "plan-create",
                         compare::Kind::Changed => "plan-update",
-                        compare::Kind::Removed => return None,
+                        compare::Kind::Removed => "plan-delete",
                     };
                     Some((one.resource()?.to_owned(), state.to_owned()))
                 }));
@@ -325,9 +342,7 @@ impl Workspace {
             editor.settle(&drawing);
             drawing
         });
-        let Some(drawing) = drawing else { return };
-        let drawing = Arc::new(drawing);
-        self.scene.show(&drawing);
+        let Some(mut drawing) = drawing else { return };
         self.selection
             .try_update_untracked(|selection| selection.clone())
             .inspect(|before| {
@@ -337,6 +352,11 @@ impl Workspace {
                     self.selection.set(after);
                 }
             });
+        if let Some(older) = self.older.try_get_untracked().flatten() {
+            drawing.add_removed(&older);
+        }
+        let drawing = Arc::new(drawing);
+        self.scene.show(&drawing);
         self.drawing.try_set(drawing);
     }
 

@@ -30,12 +30,13 @@ pub fn drop_item(
     match (item, hit) {
         (Item::Network, Some(node)) => network_for(input, node, at),
         (Item::Router, _) => {
-            let near =
-                || {
-                    input.drawing.nodes().iter().find(|node| {
-                        node.is_network() && node.rect.grown(NEAR_A_FRAME).contains(at)
-                    })
-                };
+            let near = || {
+                input.drawing.nodes().iter().find(|node| {
+                    node.is_network()
+                        && !node.is_removed()
+                        && node.rect.grown(NEAR_A_FRAME).contains(at)
+                })
+            };
             add_at(input, item, hit.or_else(near), Some(at))
         }
         _ => add_at(input, item, hit, Some(at)),

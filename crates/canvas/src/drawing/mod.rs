@@ -16,6 +16,7 @@ mod build;
 mod folding;
 mod index;
 mod refs;
+mod removed;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -87,6 +88,25 @@ pub fn draw_with_ghosts(
     layout::arrange(&mut drawing.nodes, &drawing.edges, places);
     drawing.index.place(&drawing.nodes);
     drawing
+}
+
+/// Like [`draw`], with the contents of folded frames.
+pub fn draw_unfolded(
+    template: &Template,
+    plan: Option<&Plan>,
+    types: &Registry,
+    places: &Places,
+) -> Drawing {
+    let drawing = draw(template, plan, types, places);
+    let folded: Vec<&Node> = drawing.nodes.iter().filter(|node| node.is_folded).collect();
+    if folded.is_empty() {
+        return drawing;
+    }
+    let mut places = places.clone();
+    for frame in folded {
+        layout::unfold(&mut places, &frame.name, drawing.hidden_in(&frame.name));
+    }
+    draw(template, plan, types, &places)
 }
 
 impl Drawing {
@@ -309,7 +329,7 @@ impl Drawing {
         let at = Rect::at(point, Size::default());
         self.within(at)
             .rev()
-            .filter(|node| node.rect.contains(point) && pass(node))
+            .filter(|node| node.rect.contains(point) && !node.is_removed() && pass(node))
             .min_by_key(|node| match node.kind {
                 NodeKind::Chip => 0,
                 NodeKind::Frame => 2,

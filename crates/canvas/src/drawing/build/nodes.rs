@@ -66,11 +66,7 @@ impl<'a> Builder<'a> {
             });
         }
         // Parents first, so that they are painted below their children.
-        nodes.sort_by_key(|node| match node.kind {
-            NodeKind::Frame => 0,
-            NodeKind::Chip => 2,
-            _ => 1,
-        });
+        nodes.sort_by_key(|node| node.kind.layer());
         self.nodes = nodes;
     }
 
