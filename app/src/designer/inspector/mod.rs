@@ -8,6 +8,7 @@ mod context;
 mod controls;
 mod fault;
 mod field;
+mod field_list;
 mod fold;
 mod form;
 mod linked;
