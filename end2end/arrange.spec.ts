@@ -193,6 +193,15 @@ test('a network folds to a card with the number of its servers, and opens for wh
   await expect(node(page, 'web')).toHaveCount(0);
   await saved(page);
 
+  // The outline has what is hidden.
+  await page.getByRole('tablist', { name: 'Palette' }).getByRole('tab', { name: 'Outline' }).click();
+  await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: 'web', exact: true }).click();
+  await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Control+z');
+  await expect(node(page, 'web')).toHaveCount(0);
+  await saved(page);
+
   // The fold stays with the design, and a link to a hidden resource unfolds it.
   await page.reload();
   await canvasReady(page);

@@ -141,9 +141,9 @@ impl Editor {
                 place.folded = old.folded;
             }
         }
-        for name in drawing.hidden() {
-            if let Some(place) = self.places.get(name) {
-                places.insert(name.to_owned(), *place);
+        for node in drawing.hidden() {
+            if let Some(place) = self.places.get(&node.name) {
+                places.insert(node.name.clone(), *place);
             }
         }
         places
@@ -156,7 +156,8 @@ impl Editor {
         let node = drawing.node(frame).filter(|node| node.is_network())?;
         let mut places = self.places_in(&drawing);
         let label = if node.is_folded {
-            layout::unfold(&mut places, frame, drawing.hidden_in(frame));
+            let contents = drawing.hidden_in(frame);
+            layout::unfold(&mut places, frame, contents.map(|node| node.name.as_str()));
             format!("Unfold {frame}")
         } else {
             places.get_mut(frame)?.folded = Some(node.rect.corner());

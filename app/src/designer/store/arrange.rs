@@ -126,7 +126,7 @@ impl Workspace {
     }
 
     /// Unfolds the network that hides a resource, so that the resource can be seen.
-    pub(super) fn unhide(self, name: &str) {
+    pub fn unhide(self, name: &str) {
         let frame = self
             .drawing
             .with_untracked(|drawing| drawing.folded_frame(name).map(str::to_owned));

@@ -11,7 +11,9 @@ use crate::layout::Places;
 /// Contents of the folded frames, which have no nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Folding {
-    /// The folded frame of each node without a place in the drawing, at any depth.
+    /// The nodes, parents first.
+    pub(super) nodes: Vec<Node>,
+    /// The folded frame of each of these nodes.
     pub(super) frames: HashMap<String, String>,
     /// Lines of these nodes by id, with their ends in the template.
     pub(super) lines: HashMap<String, Edge>,
@@ -46,7 +48,8 @@ pub(super) fn fold(nodes: &mut Vec<Node>, edges: &mut Vec<Edge>, places: &Places
     if counts.is_empty() {
         return folding;
     }
-    nodes.retain(|node| !folding.frames.contains_key(&node.name));
+    let is_hidden = |node: &Node| folding.frames.contains_key(&node.name);
+    (folding.nodes, *nodes) = std::mem::take(nodes).into_iter().partition(is_hidden);
     for node in nodes.iter_mut().filter(|node| node.is_folded) {
         node.members = counts.get(&node.name).copied();
     }

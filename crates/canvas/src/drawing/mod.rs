@@ -104,7 +104,9 @@ pub fn draw_unfolded(
     }
     let mut places = places.clone();
     for frame in folded {
-        layout::unfold(&mut places, &frame.name, drawing.hidden_in(&frame.name));
+        let contents = drawing.hidden_in(&frame.name);
+        let names = contents.map(|node| node.name.as_str());
+        layout::unfold(&mut places, &frame.name, names);
     }
     draw(template, plan, types, &places)
 }
@@ -151,16 +153,15 @@ impl Drawing {
         self.folding.frames.get(own).map(String::as_str)
     }
 
-    /// Names of all nodes in folded frames, which are not drawn.
-    pub fn hidden(&self) -> impl Iterator<Item = &str> {
-        self.folding.frames.keys().map(String::as_str)
+    /// The nodes in folded frames, which are not drawn and have no position. Parents come before their children.
+    pub fn hidden(&self) -> &[Node] {
+        &self.folding.nodes
     }
 
-    /// Names of the nodes in a folded frame, at any depth.
-    pub fn hidden_in(&self, frame: &str) -> impl Iterator<Item = &str> {
-        let all = self.folding.frames.iter();
-        all.filter(move |(_, around)| *around == frame)
-            .map(|(node, _)| node.as_str())
+    /// The nodes in a folded frame, at any depth.
+    pub fn hidden_in(&self, frame: &str) -> impl Iterator<Item = &Node> {
+        let is_inside = move |node: &&Node| self.folded_frame(&node.name) == Some(frame);
+        self.folding.nodes.iter().filter(is_inside)
     }
 
     /// The direct children of a node.

@@ -64,6 +64,9 @@ impl Drawing {
                 ..edge.clone()
             })
             .collect();
+        if nodes.is_empty() && parts.is_empty() && lines.is_empty() {
+            return;
+        }
         for (at, part) in parts {
             if let Some(node) = self.nodes.get_mut(at) {
                 node.parts.push(part);
