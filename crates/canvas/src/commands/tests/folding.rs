@@ -135,3 +135,19 @@ fn a_server_is_added_to_a_folded_network() {
         assert_eq!(card.members, Some(1));
     });
 }
+
+#[test]
+fn a_folded_network_is_connected_as_any_other() {
+    let mut hands = TestEditor::on(TWO_TIER);
+    fold(&mut hands, "back");
+    hands.connect("web", "back");
+    assert_eq!(
+        hands.property("web", "networks")[1]["network"]["get_resource"],
+        "back"
+    );
+    hands.connect("router", "back");
+    assert_eq!(
+        hands.text().matches("OS::Neutron::RouterInterface").count(),
+        2
+    );
+}
