@@ -98,12 +98,11 @@ pub fn draw_unfolded(
     places: &Places,
 ) -> Drawing {
     let drawing = draw(template, plan, types, places);
-    let folded: Vec<&Node> = drawing.nodes.iter().filter(|node| node.is_folded).collect();
-    if folded.is_empty() {
+    if !drawing.nodes.iter().any(|node| node.is_folded) {
         return drawing;
     }
     let mut places = places.clone();
-    for frame in folded {
+    for frame in drawing.nodes.iter().filter(|node| node.is_folded) {
         let contents = drawing.hidden_in(&frame.name);
         let names = contents.map(|node| node.name.as_str());
         layout::unfold(&mut places, &frame.name, names);
