@@ -9,7 +9,7 @@ use crate::geometry::Rect;
 pub const INTERNET: &str = "@internet";
 
 /// Reason of the ghosts of resources that an older version has.
-pub(crate) const REMOVED: &str = "removed since the older version";
+pub const REMOVED: &str = "removed since the older version";
 
 /// Kind of a node, which decides its drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

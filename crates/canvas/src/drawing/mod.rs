@@ -29,7 +29,7 @@ use self::{folding::Folding, index::Index};
 pub(crate) use refs::entry;
 pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_of};
 
-pub use crate::node::{Edge, EdgeKind, INTERNET, Member, Node, NodeKind, Part};
+pub use crate::node::{Edge, EdgeKind, INTERNET, Member, Node, NodeKind, Part, REMOVED};
 use crate::{
     geometry::{CanvasPoint, Rect, Size},
     layout::{self, Place, Places},

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{Drawing, Edge, Index, Node, NodeKind, Part};
-use crate::{geometry::CanvasVector, node::REMOVED};
+use super::{Drawing, Edge, Index, Node, NodeKind, Part, REMOVED};
+use crate::geometry::CanvasVector;
 
 impl Drawing {
     /// Adds the resources of an older version's drawing that this one does not have, as ghosts.
