@@ -112,7 +112,7 @@ resources:
     await page.getByRole('button', { name: /^v\d+$/ }).click();
     await expect(page.getByRole('list', { name: 'Versions' })).toBeVisible();
     await page.getByRole('tab', { name: 'Outline' }).click();
-    await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: 'wall', exact: true }).click();
+    await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: /^wall\b/ }).click();
     await expect(page.locator('.row-list > li').first()).toBeVisible();
     await page.setViewportSize({ width: 1024, height: 768 });
     expect.soft(await complaints(page)).toEqual([]);

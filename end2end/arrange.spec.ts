@@ -195,7 +195,7 @@ test('a network folds to a card with the number of its servers, and opens for wh
 
   // The outline has what is hidden.
   await page.getByRole('tablist', { name: 'Palette' }).getByRole('tab', { name: 'Outline' }).click();
-  await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: 'web', exact: true }).click();
+  await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: /^web\b/ }).click();
   await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
   await page.getByTestId('canvas').focus();
   await page.keyboard.press('Control+z');
