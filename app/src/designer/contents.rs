@@ -16,10 +16,10 @@ pub fn FoldButton(
     count: Option<usize>,
 ) -> impl IntoView {
     let (class, icon, label, title) = match count {
-        Some(_) => (
+        Some(count) => (
             "node-count",
             "unfold-vertical",
-            format!("Unfold {network}, members: "),
+            format!("Unfold {network}, members: {count}"),
             "Unfold this network (O)",
         ),
         None => (
@@ -31,12 +31,11 @@ pub fn FoldButton(
     };
     view! {
         <button
-            type="button" class=class title=title aria-expanded=count.is_none().to_string()
+            type="button" class=class title=title aria-label=label aria-expanded=count.is_none().to_string()
             on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
             on:keydown=|event| event.stop_propagation() on:dblclick=|event| event.stop_propagation()
             on:click=move |_| fold.run(network.clone())
         >
-            <span class="sr-only">{label}</span>
             {count.map(|count| view! { <span data-testid="member-count">{count}</span> })}
             <Icon name=icon />
         </button>
