@@ -31,6 +31,19 @@ pub struct NodePosition {
     /// Height, if set by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<f64>,
+    /// For a folded frame: its corner before it was folded. The positions of its contents are relative to that corner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folded: Option<NodeCorner>,
+}
+
+/// Upper left corner of a node, in canvas pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NodeCorner {
+    /// Left edge.
+    pub x: f64,
+    /// Top edge.
+    pub y: f64,
 }
 
 /// `POST /api/v1/designs` and `PUT /api/v1/designs/{id}`.
