@@ -1,7 +1,7 @@
 // axe checks of every page in both themes: contrast, names, roles.
 import AxeBuilder from '@axe-core/playwright';
 import { expect, test, type Page } from '@playwright/test';
-import { api, login, openDesign } from './support/app.ts';
+import { api, login, node, openDesign } from './support/app.ts';
 import { code, inspect, problems } from './support/draw.ts';
 import { leftovers } from './support/tidy.ts';
 import { broken, twoTier } from './support/templates.ts';
@@ -73,6 +73,70 @@ test('the designer', async ({ page }) => {
   await openDesign(page, torn.id);
   await problems(page);
   await inspect(page, 'lonely');
+  expect.soft(await complaints(page)).toEqual([]);
+});
+
+test('what opens over the designer, and the designer on a small screen @full', async ({ page }) => {
+  await login(page);
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'opened', template: `heat_template_version: 2021-04-16
+parameters:
+  size: {type: string, default: m1.tiny, constraints: [{allowed_values: [m1.tiny, m1.small]}]}
+resources:
+  front: {type: OS::Neutron::Net}
+  back: {type: OS::Neutron::Net}
+  web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: {get_param: size}, networks: [{network: {get_resource: front}}]}}
+  wall: {type: OS::Neutron::SecurityGroup, properties: {rules: [{protocol: tcp, port_range_min: 80, port_range_max: 80}]}}
+` });
+  await openDesign(page, id);
+  const canvas = page.getByTestId('canvas');
+  await test.step('a folded network, and the form of several resources', async () => {
+    await page.getByRole('button', { name: 'Fold front', exact: true }).click();
+    await expect(node(page, 'web')).toHaveCount(0);
+    await canvas.focus();
+    await page.keyboard.press('Control+a');
+    expect.soft(await complaints(page)).toEqual([]);
+  });
+  await test.step('the context menu', async () => {
+    await node(page, 'front').focus();
+    await page.keyboard.press('Shift+F10');
+    await expect(page.getByRole('menu', { name: 'Actions' })).toBeVisible();
+    expect.soft(await complaints(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+  });
+  await test.step('the list of items', async () => {
+    await page.keyboard.press('a');
+    await expect(page.getByRole('dialog', { name: 'Add' })).toBeVisible();
+    expect.soft(await complaints(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+  });
+  await test.step('the history beside it, the outline and a table', async () => {
+    await page.getByRole('button', { name: /^v\d+$/ }).click();
+    await expect(page.getByRole('list', { name: 'Versions' })).toBeVisible();
+    await page.getByRole('tab', { name: 'Outline' }).click();
+    await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: /^wall\b/ }).click();
+    await expect(page.locator('.row-list > li').first()).toBeVisible();
+    await page.setViewportSize({ width: 1024, height: 768 });
+    expect.soft(await complaints(page)).toEqual([]);
+  });
+  await test.step('a parameter', async () => {
+    await canvas.focus();
+    await page.keyboard.press('Escape');
+    const parameters = page.getByRole('region', { name: 'Parameters' });
+    await parameters.locator('summary').first().click();
+    expect.soft(await complaints(page)).toEqual([]);
+  });
+});
+
+test('sessions, the audit log, a new item and the commands @full', async ({ page }) => {
+  await login(page);
+  for (const address of ['/sessions', '/audit', '/items/new']) {
+    await page.goto(address);
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
+    expect.soft(await complaints(page)).toEqual([]);
+  }
+  await page.keyboard.press('Control+k');
+  await expect(page.getByRole('dialog', { name: 'Commands' })).toBeVisible();
   expect.soft(await complaints(page)).toEqual([]);
 });
 

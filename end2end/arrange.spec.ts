@@ -1,6 +1,7 @@
 // Arranging: tidy up, align, guides, the context menu, the map, folded panels, fading, and one search.
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, drag, login, newDesign, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
+import { saved } from './support/draw.ts';
 
 const server = (name: string, net: string) =>
   `  ${name}: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: debian-12, networks: [{network: {get_resource: ${net}}}]}}\n`;
@@ -164,6 +165,51 @@ test('the map and the way back appear when the drawing is out of view', async ({
   await back.click();
   await expect(back).toHaveCount(0);
   await expect(map).toHaveCount(0);
+});
+
+test('a network folds to a card with the number of its servers, and opens for what it hides', async ({ page }) => {
+  const complaints = watchConsole(page);
+  await login(page);
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'folded', template: TEMPLATE });
+  await openDesign(page, id);
+  await page.getByRole('button', { name: 'Fold front', exact: true }).click();
+  await expect(node(page, 'web')).toHaveCount(0);
+  await expect(node(page, 'front').getByTestId('member-count')).toHaveText('1');
+  await expect(node(page, 'db')).toBeVisible();
+  await shoot(page, 'folded');
+  await page.keyboard.press('Control+z');
+  await expect(node(page, 'web')).toBeVisible();
+
+  // By keyboard: a selected network, or the network around a selected server.
+  await node(page, 'web').focus();
+  await page.keyboard.press(' ');
+  await page.keyboard.press('o');
+  await expect(node(page, 'web')).toHaveCount(0);
+  await node(page, 'front').focus();
+  await page.keyboard.press('Shift+F10');
+  await page.getByRole('menuitem', { name: 'Unfold' }).click();
+  await expect(node(page, 'web')).toBeVisible();
+  await page.keyboard.press('o');
+  await expect(node(page, 'web')).toHaveCount(0);
+  await saved(page);
+
+  // The outline has what is hidden.
+  await page.getByRole('tablist', { name: 'Palette' }).getByRole('tab', { name: 'Outline' }).click();
+  await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: /^web\b/ }).click();
+  await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Control+z');
+  await expect(node(page, 'web')).toHaveCount(0);
+  await saved(page);
+
+  // The fold stays with the design, and a link to a hidden resource unfolds it.
+  await page.reload();
+  await canvasReady(page);
+  await expect(node(page, 'front').getByTestId('member-count')).toHaveText('1');
+  await page.goto(`/designs/${id}?resource=web`);
+  await canvasReady(page);
+  await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
+  expect(complaints).toEqual([]);
 });
 
 test('tidy up of a selection moves nothing else', async ({ page }) => {

@@ -6,11 +6,12 @@ import { dirname, join } from 'node:path';
 import { expect, test, type Page } from '@playwright/test';
 import { alert, api, login, newDesign, node, shoot } from './support/app.ts';
 import { add, inspect, saved, tab } from './support/draw.ts';
+import { readsGit, serveGit } from './support/git.ts';
 import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
-const manifest = (version: string) => `name: greeter
-title: Greeter
+const manifest = (version: string, name = 'greeter', title = 'Greeter') => `name: ${name}
+title: ${title}
 version: ${version}
 summary: Writes a word on the server and reads it back.
 category: your own
@@ -55,7 +56,7 @@ function pack(name: string, files: Record<string, string>, links: Record<string,
 
 async function upload(page: Page, archive: string): Promise<void> {
   await expect(page.getByRole('button', { name: 'Upload an item' })).toBeEnabled({ timeout: 60_000 });
-  await page.getByLabel('Catalogue item (tar.gz)').setInputFiles(archive);
+  await page.getByLabel('Catalogue item (tar.gz or zip)').setInputFiles(archive);
 }
 
 test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ page, request }) => {
@@ -138,6 +139,39 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
     await ended(page, run);
     expect(await leftovers(request)).toEqual({});
   });
+});
+
+test('an item is published from a folder of a git repository', async ({ page }) => {
+  test.skip(!readsGit, 'the server reads no repositories');
+  await login(page);
+  const [host = ''] = await api<string[]>(page, 'GET', '/git-hosts');
+  const root = mkdtempSync(join(folder, 'git-'));
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: join(root, 'items'), stdio: 'ignore' });
+  for (const [path, text] of Object.entries({ ...item('1.0.0'), 'item.yml': manifest('1.0.0', 'git-greeter', 'Greeter of git') })) {
+    mkdirSync(dirname(join(root, 'items/greeter', path)), { recursive: true });
+    writeFileSync(join(root, 'items/greeter', path), text);
+  }
+  git('init', '--initial-branch=main');
+  git('add', '--all');
+  git('-c', 'user.name=x', '-c', 'user.email=x@example.org', 'commit', '--message=x');
+  const server = await serveGit(root, Number(host.split(':')[1]));
+  const publish = async (url: string) => {
+    await page.getByRole('button', { name: 'From git' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Publish from a git repository' });
+    await dialog.getByLabel('Repository', { exact: true }).fill(url);
+    await dialog.getByLabel('Folder', { exact: true }).fill('greeter');
+    await dialog.getByRole('button', { name: 'Publish' }).click();
+  };
+  try {
+    await page.goto('/catalog');
+    await publish(`https://${host}/items`);
+    await expect(page.getByText('Greeter of git 1.0.0 is in the catalogue')).toBeVisible({ timeout: 30_000 });
+    await expect(page.locator('[data-item="git-greeter"]')).toBeVisible();
+    await publish('https://git.example.org/items');
+    await expect(alert(page)).toContainText('its host is not among those that this server reads');
+  } finally {
+    server.close();
+  }
 });
 
 test('an item\'s page tells when a component of it is healthy', async ({ page }) => {

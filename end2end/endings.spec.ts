@@ -223,6 +223,29 @@ resources:
   expect(await leftovers(request)).toEqual({});
 });
 
+test('a cancelled run offers its resumption and the removal of what it made', async ({ page, request }) => {
+  await login(page);
+  const slow = `heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  wait: {type: OS::Heat::Delay, depends_on: net, properties: {min_wait: 120}}
+`;
+  const { run } = await api<Started>(page, 'POST', '/deployments', { name: 'stopped', template: slow });
+  await page.goto(`/runs/${run}`);
+  await expect(page.locator('[data-step="net:create"]')).toHaveAttribute('data-state', 'succeeded', { timeout: 60_000 });
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
+  await ends(page, 'cancelled');
+  const card = page.getByTestId('cause');
+  await expect(card).toContainText('The run was cancelled');
+  await expect(card.getByRole('button', { name: 'Resume' })).toBeEnabled();
+  await card.getByRole('button', { name: 'Undeploy' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Undeploy', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'Undeploy stopped' })).toBeVisible();
+  await ends(page, 'succeeded');
+  expect(await leftovers(request)).toEqual({});
+});
+
 test('what the cloud does not let go is left by force, and named', async ({ page, request }) => {
   await login(page);
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'stuck', template });
@@ -238,6 +261,9 @@ test('what the cloud does not let go is left by force, and named', async ({ page
   await expect(page).toHaveURL(/\/runs\//);
   await ends(page, 'failed');
   await expect(page.getByRole('main')).toContainText('it is in use');
+  const cause = page.getByTestId('cause');
+  await expect(cause).toContainText('Resume: removed resources are skipped');
+  await expect(cause.getByRole('button', { name: 'Force undeploy' })).toBeEnabled();
 
   await page.goto(`/deployments/${deployment}`);
   await page.getByRole('button', { name: 'Force undeploy' }).click();

@@ -165,6 +165,10 @@ test('parameters, conditions and outputs are added, renamed with their uses, and
   await test.step('a condition and an output', async () => {
     await inspector.getByRole('button', { name: 'Add a condition' }).click();
     const conditions = inspector.getByRole('region', { name: 'Conditions' });
+    const kind = conditions.getByLabel('Holds', { exact: true });
+    await kind.selectOption('never');
+    await expect.poll(() => text(page)).toContain('condition: false');
+    await kind.selectOption('if a parameter has a value');
     await conditions.getByLabel('Equals', { exact: true }).fill('m1.tiny');
     await inspector.getByRole('button', { name: 'Add an output' }).click();
     const outputs = inspector.getByRole('region', { name: 'Outputs' });

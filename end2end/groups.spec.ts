@@ -40,6 +40,14 @@ test('a group is scaled by a size and by a policy, after its plan', async ({ pag
     await expect(question).toContainText('3 to create');
     await expect(question).toContainText('web/4');
     await shoot(page, 'scale');
+    // As if something had changed since: the server's plan has another digest.
+    await page.route('**/groups/web/scale', async (route) => {
+      const body = route.request().postDataJSON() as { plan_digest: string };
+      expect(body.plan_digest).toMatch(/^[0-9a-f]{64}$/);
+      await route.continue({ postData: { ...body, plan_digest: '0'.repeat(64) } });
+    }, { times: 1 });
+    await question.getByRole('button', { name: 'Scale' }).click();
+    await expect(question).toContainText('This is the new plan');
     await question.getByRole('button', { name: 'Scale' }).click();
     await expect(page).toHaveURL(/\/runs\//);
     await expect(page.getByTestId('success')).toContainText('Scale web: 2 → 5 succeeded');

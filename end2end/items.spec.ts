@@ -1,4 +1,4 @@
-// A catalogue item from a form: problems at their fields, preview, draft, publishing, deployment, next version.
+// A catalogue item from a form: problems at their fields, preview, test, publishing, deployment, next version.
 import { expect, test } from '@playwright/test';
 import { api, login, node, shoot } from './support/app.ts';
 import { ended } from './support/runs.ts';
@@ -47,6 +47,30 @@ test('an item is made from a form, published and deployed', async ({ page, reque
     await page.reload();
     await expect(field('Title')).toHaveValue('Word keeper');
     await expect(page.getByRole('group', { name: 'file 1' }).getByLabel('Path')).toHaveValue('/srv/word');
+  });
+
+  await test.step('its draft is tested before anybody else sees it', async () => {
+    await page.getByRole('button', { name: 'Test', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Test the draft' });
+    await dialog.getByLabel('Image').selectOption('debian-12');
+    await dialog.getByLabel('Flavor').selectOption('m1.tiny');
+    await shoot(page, 'item-test');
+    await dialog.getByRole('button', { name: 'Deploy the test' }).click();
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
+    const { deployment } = await ended(page, new URL(page.url()).pathname.split('/').pop() ?? '');
+    const items = (await api<{ name: string }[]>(page, 'GET', '/catalog')).map((item) => item.name);
+    expect(items).toContain('nginx');
+    expect(items).not.toContain('word-keeper');
+
+    // The role runs again and changes nothing.
+    const again = await api<{ run: string }>(page, 'POST', `/deployments/${deployment}/command`, { component: 'draft', command: 'again' });
+    await ended(page, again.run);
+    const { lines } = await api<{ lines: unknown[] }>(page, 'GET', `/runs/${again.run}/search?text=${encodeURIComponent('changed=0')}`);
+    expect(lines).not.toHaveLength(0);
+    const { run } = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+    await ended(page, run);
+    await page.goto('/items/new');
+    await expect(field('Title')).toHaveValue('Word keeper');
   });
 
   await test.step('publish', async () => {

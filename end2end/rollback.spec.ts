@@ -36,7 +36,23 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await expect(success).toContainText(/It took .+ The one before took \d/);
     await success.getByText('What changed: 1 changed').click();
     await expect(success.getByRole('definition')).toHaveText('net');
+    await expect(success.getByRole('link', { name: 'Compare' })).toHaveAttribute('href', /\/compare\?from=/);
     await shoot(page, 'run-changes');
+  });
+
+  await test.step('the first run still shows its own parameters and plan', async () => {
+    const view = (name: string) => page.getByRole('group', { name: 'View' }).getByRole('button', { name });
+    const plan = page.getByRole('region', { name: 'Plan' });
+    await view('Plan').click();
+    await expect(plan.locator('[data-parameter="label"]')).toHaveText('blue');
+    await expect(plan.locator('[data-action="update"] [data-change="net"]')).toContainText('name changes');
+    await shoot(page, 'run-plan');
+    await page.goto(`/runs/${first.run}`);
+    await expect(plan.locator('[data-parameter="label"]')).toHaveText("plain the template's default");
+    await expect(plan.locator('[data-action="create"] [data-change]')).toHaveCount(2);
+    await plan.getByRole('button', { name: 'spare' }).click();
+    await expect(page.locator('.step-facts')).toContainText('spare:create');
+    await view('Canvas').click();
   });
 
   await test.step('compare the first run with the newest', async () => {
@@ -65,6 +81,7 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await page.getByRole('button', { name: 'Roll back', exact: true }).click();
     await expect(page).toHaveURL(/\/runs\//);
     await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 60_000 });
+    await expect(page.getByRole('heading', { name: 'Roll back history' })).toBeVisible();
     const { resources } = await api<{ resources: { name: string }[] }>(page, 'GET', path);
     expect(resources.map((one) => one.name)).toEqual(['net', 'spare']);
     const icon = page.locator('link[rel=icon]');

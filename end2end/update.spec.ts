@@ -69,6 +69,13 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
   await test.step('roll back', async () => {
     await clearFaults(request);
     const failed = page.url();
+    await page.goto(`/deployments/${made.deployment}`);
+    await page.getByRole('button', { name: 'Roll back', exact: true }).click();
+    const shown = page.getByRole('dialog', { name: 'Roll back?' });
+    await expect(shown).toContainText('web OS::Nova::Server updated');
+    await shoot(page, 'roll-back-question');
+    await shown.getByRole('button', { name: 'Keep it as it is' }).click();
+    await page.goto(failed);
     const cause = page.getByTestId('cause');
     await expect(cause.getByRole('button', { name: /^Resume: try web/ })).toBeVisible();
     await cause.getByRole('link', { name: 'Roll back', exact: true }).click();
@@ -83,13 +90,13 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
     if (await confirmation.isVisible()) await confirmation.click();
     await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
     await ended(page, runOf(page), 'succeeded');
-    await expect(page.getByRole('heading', { name: 'Update changing' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Roll back changing' })).toBeVisible();
     await expect(page.getByRole('note').filter({ hasText: 'the newest is' })).toHaveCount(0);
 
     // The failed run is not the newest any more: it shows its own drawing, and offers nothing that would be refused.
     await page.goto(failed);
     const note = page.getByRole('note').filter({ hasText: 'Run 2 of 3; the newest is' });
-    await expect(note.getByRole('link', { name: 'Update by demo' })).toBeVisible();
+    await expect(note.getByRole('link', { name: 'Roll back by demo' })).toBeVisible();
     await expect(page.getByTestId('cause')).toBeVisible();
     for (const action of ['Resume', 'Undeploy']) {
       await expect(page.getByRole('main').getByRole('button', { name: action })).toHaveCount(0);
@@ -97,7 +104,7 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
     await expect(page.getByRole('main').getByRole('link', { name: 'Roll back', exact: true })).toHaveCount(0);
     await shoot(page, 'run-old');
     await note.getByRole('link').click();
-    await expect(page.getByRole('heading', { name: 'Update changing' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Roll back changing' })).toBeVisible();
     await expect(note).toHaveCount(0);
     expect(await idOf(page, made.deployment, 'web'), 'the same server').toBe(server);
   });

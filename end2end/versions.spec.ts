@@ -69,6 +69,19 @@ test('a version is compared on the canvas and in text, labelled, and restored', 
   await changes.getByRole('button', { name: 'Show back on the canvas' }).click();
   await expect(node(page, 'back')).toHaveAttribute('data-selected', 'true');
 
+  // What was removed since is a ghost.
+  await changes.getByRole('button', { name: 'Show web on the canvas' }).click();
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Delete');
+  await expect(node(page, 'web')).toHaveCount(0);
+  const ghost = page.getByTestId('canvas').locator('.node[data-name="web"]');
+  await expect(ghost).toHaveAttribute('data-state', 'plan-delete');
+  await expect(ghost).toHaveAttribute('data-ghost', 'true');
+  await shoot(page, 'removed');
+  await page.keyboard.press('Control+z');
+  await expect(node(page, 'web')).toHaveAttribute('data-state', 'plan-update');
+  await saved(page);
+
   await history.getByLabel('Label of the version').fill('before the rush');
   await page.keyboard.press('Enter');
   await expect(versions.getByRole('button', { name: /^v1\b.*before the rush/ })).toBeVisible();

@@ -16,7 +16,7 @@ use crate::{build, clouds, docker, http, needs, paths, progress, shell, trials};
 #[derive(clap::Args)]
 pub struct Options {
     /// The figures to measure. The default is all except `canvas`, `live`, `long-log`, `large-run`, `heat`, `lab`,
-    /// `engine` and `viewers`.
+    /// `engine`, `viewers` and `attacks`.
     figures: Vec<Figure>,
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
@@ -70,6 +70,8 @@ enum Figure {
     Engine,
     /// A thousand viewers of one run.
     Viewers,
+    /// Whether the server is alive for others while it is attacked over HTTP.
+    Attacks,
 }
 
 /// Measures the figures.
@@ -97,8 +99,8 @@ pub fn run(options: &Options) -> Result<()> {
     let figures: Vec<Figure> = figures.iter().flat_map(parts).collect();
     // These need only a toolchain.
     let plain = |figure: &Figure| {
-        use Figure::{Compile, Engine, Heat, Lab, Viewers};
-        matches!(figure, Compile | Heat | Lab | Engine | Viewers)
+        use Figure::{Attacks, Compile, Engine, Heat, Lab, Viewers};
+        matches!(figure, Compile | Heat | Lab | Engine | Viewers | Attacks)
     };
     if !figures.iter().all(plain) {
         needs::ensure(&needs::for_running())?;
@@ -137,6 +139,11 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Viewers => {
                 test_figures("server", &["--test", "kill"], "viewers::", options)?;
             }
+            Figure::Attacks => {
+                for tests in ["attacks::", "limits::"] {
+                    test_figures("server", &["--test", "api"], tests, options)?;
+                }
+            }
         }
     }
     Ok(())
@@ -171,10 +178,9 @@ fn test_figures(package: &str, target: &[&str], name: &str, options: &Options) -
     }
     let output = shell::read(&mut test)?;
     let start = format!("{package}, ");
-    let figures: Vec<&str> = output
-        .lines()
-        .filter(|line| line.starts_with(&start))
-        .collect();
+    // A dot for each test that has ended stands before the first line of the next one.
+    let lines = output.lines().map(|line| line.trim_start_matches('.'));
+    let figures: Vec<&str> = lines.filter(|line| line.starts_with(&start)).collect();
     ensure!(
         !figures.is_empty(),
         "the test `{name}` of {package} printed no figures"

@@ -131,6 +131,7 @@ impl Place {
 
         let cloud = lab.start(&programs.lab, Some(&dir.join("lab.log")))?;
         let address = format!("127.0.0.1:{}", http::free_port()?);
+        let git_host = format!("localhost:{}=127.0.0.1", http::free_port()?);
         let server = Server {
             signal_url: Some(format!("http://{address}")),
             address,
@@ -139,8 +140,13 @@ impl Place {
             data: dir.join("data"),
             catalog: catalog.to_owned(),
             log: Some(dir.join("server.log")),
-            // For the benchmark of a list of 1,000.
-            settings: vec![("STACKLOOM_PROJECT_DEPLOYMENTS", "2000".into())],
+            settings: vec![
+                // For the benchmark of a list of 1,000.
+                ("STACKLOOM_PROJECT_DEPLOYMENTS", "2000".into()),
+                // A host that a test starts, with its certificate beside the file of restarts.
+                ("STACKLOOM_GIT_HOSTS", git_host.into()),
+                ("STACKLOOM_GIT_CA", dir.join("git-ca.pem").into()),
+            ],
         };
         let server = RestartableServer::start(server, &programs.server, dir.join("restart"))?;
         Ok(Place {
@@ -168,7 +174,7 @@ pub fn dir() -> PathBuf {
 }
 
 /// Installs Playwright without its own browser: Debian's Chromium is used.
-fn install_playwright() -> Result<()> {
+pub fn install_playwright() -> Result<()> {
     npm::install(&end2end())?;
     if !Path::new("/usr/bin/chromium").exists() {
         bail!("there is no /usr/bin/chromium; `apt-get install chromium` brings it");

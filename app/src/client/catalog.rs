@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{CatalogEntry, ItemComparison, ItemUse, LintFinding, Repository};
+use api::{CatalogEntry, DeployedItem, ItemComparison, ItemUse, LintFinding, Repository};
 use serde::de::DeserializeOwned;
 use types::{
     Registry, ResourceType,
@@ -29,10 +29,27 @@ pub async fn catalog_item(name: &str) -> Answer<CatalogEntry> {
     get(&format!("/catalog/{}", browser::encode(name))).await
 }
 
+/// The catalogue as a deployment has it: with the versions that it uses, which can be older ones and drafts.
+pub async fn catalog_of(items: &[DeployedItem]) -> Answer<Vec<CatalogEntry>> {
+    let mut entries = catalog().await?;
+    for item in items {
+        if item.versions.first() == Some(&item.version) {
+            continue;
+        }
+        let [name, version] = [item.name.as_str(), item.version.as_str()].map(browser::encode);
+        let path = format!("/catalog/{name}?version={version}");
+        // A deleted version has nothing to offer.
+        let used: Option<CatalogEntry> = get(&path).await.ok();
+        entries.retain(|entry| entry.item.name != item.name);
+        entries.extend(used);
+    }
+    Ok(entries)
+}
+
 /// The place of an item's files.
 #[derive(Clone)]
 pub enum ItemSource {
-    /// A tar.gz on the user's disk.
+    /// A tar.gz or zip on the user's disk.
     File(web_sys::File),
     /// A git repository.
     Repository(Repository),
@@ -52,6 +69,11 @@ impl ItemSource {
 pub async fn item_publish(source: &ItemSource, manifest: Option<&str>) -> Answer<CatalogEntry> {
     let query = manifest.map(|text| format!("?manifest={}", browser::encode(text)));
     send_source(&format!("/catalog{}", query.unwrap_or_default()), source).await
+}
+
+/// `POST /catalog?draft=true`: stores a draft.
+pub async fn item_draft(source: &ItemSource) -> Answer<CatalogEntry> {
+    send_source("/catalog?draft=true", source).await
 }
 
 /// `GET /catalog/{item}/deployments`.
@@ -85,7 +107,11 @@ async fn send_source<T: DeserializeOwned>(path: &str, source: &ItemSource) -> An
         ItemSource::Repository(repository) => return send("POST", path, Some(repository)).await,
     };
     let body = Body {
-        kind: "application/gzip",
+        kind: if file.name().to_lowercase().ends_with(".zip") {
+            "application/zip"
+        } else {
+            "application/gzip"
+        },
         is_short: false,
         value: JsValue::from(file.clone()),
     };
@@ -101,6 +127,11 @@ pub async fn recipe(item: &str) -> Answer<Recipe> {
 /// `POST /recipes`: publishes the item of a form.
 pub async fn recipe_publish(recipe: &Recipe) -> Answer<CatalogEntry> {
     send("POST", "/recipes", Some(recipe)).await
+}
+
+/// `POST /recipes?draft=true`: stores the item of a form as a draft.
+pub async fn recipe_draft(recipe: &Recipe) -> Answer<CatalogEntry> {
+    send("POST", "/recipes?draft=true", Some(recipe)).await
 }
 
 /// `GET /resource-types`, including those of the catalogue. The browser caches the response and revalidates it.

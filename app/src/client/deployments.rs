@@ -2,7 +2,7 @@
 
 use api::{
     Check, CommandRequest, ConsoleLog, DeployRequest, Deployment, GraphicalConsole, LiveResource,
-    LiveServer, Permission, PermissionRequest, PowerAction, PowerRequest, RepairRequest, Run,
+    LiveServer, Permission, PermissionRequest, Plan, PowerAction, PowerRequest, RepairRequest, Run,
     ScaleRequest, Snapshot, SnapshotRequest, Started, Stray, UpgradeRequest,
 };
 
@@ -34,14 +34,27 @@ pub async fn deployment_update(id: &str, request: &DeployRequest) -> Answer<Star
     .await
 }
 
-/// `POST /deployments/{id}/rollback`.
-pub async fn roll_back(id: &str) -> Answer<Started> {
-    send(
-        "POST",
-        &format!("/deployments/{}/rollback", browser::encode(id)),
-        None::<&()>,
-    )
-    .await
+/// `GET /deployments/{id}/rollback`: the plan of the roll-back to the last good state.
+pub async fn roll_back_plan(id: &str) -> Answer<Plan> {
+    get(&format!("/deployments/{}/rollback", browser::encode(id))).await
+}
+
+/// `POST /deployments/{id}/rollback`: the roll-back with the plan that the user has seen.
+pub async fn roll_back(id: &str, plan: &Plan) -> Answer<Started> {
+    let seen = [
+        ("base_run", plan.base_run.as_deref()),
+        ("plan_digest", plan.digest.as_deref()),
+    ];
+    let query: Vec<String> = seen
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}={}", browser::encode(value?))))
+        .collect();
+    let path = format!(
+        "/deployments/{}/rollback?{}",
+        browser::encode(id),
+        query.join("&")
+    );
+    send("POST", &path, None::<&()>).await
 }
 
 /// Suspension of a deployment, or its end.

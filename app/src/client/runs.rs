@@ -1,6 +1,6 @@
 //! Calls for runs and their events.
 
-use api::{Event, HookRelease, LogHits, Run, RunContent};
+use api::{Event, HookRelease, LogHits, Plan, Run, RunContent};
 
 use super::transport::{Answer, done, done_with, get, get_lines};
 use crate::browser;
@@ -13,6 +13,11 @@ pub async fn run(id: &str) -> Answer<Run> {
 /// `GET /runs/{id}/content`.
 pub async fn run_content(id: &str) -> Answer<RunContent> {
     get(&format!("/runs/{}/content", browser::encode(id))).await
+}
+
+/// `GET /runs/{id}/plan`.
+pub async fn run_plan(id: &str) -> Answer<Plan> {
+    get(&format!("/runs/{}/plan", browser::encode(id))).await
 }
 
 /// `POST /runs/{id}/cancel`.

@@ -57,6 +57,13 @@ pub fn provide(workspace: Workspace) {
         }),
         Command::new(
             "Design",
+            "fold-vertical",
+            "Fold or unfold the network",
+            move || workspace.fold_selected(),
+        )
+        .own_keys("O"),
+        Command::new(
+            "Design",
             "panel-left",
             "Fold or unfold the palette",
             move || workspace.panels.toggle_palette(),
@@ -147,6 +154,7 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         (false, false, "a") => workspace.pick_item(None, ""),
         (false, false, "c") => workspace.pick_end(),
         (false, false, "t") => workspace.tidy(),
+        (false, false, "o") => workspace.fold_selected(),
         (false, _, "[") => workspace.panels.toggle_palette(),
         (false, _, "]") => workspace.panels.toggle_inspector(),
         _ => return,

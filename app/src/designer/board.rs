@@ -12,7 +12,7 @@ use api::CloudFacts;
 
 use canvas::{
     drawing::{self, Drawing},
-    geometry::{Rect, ScreenPoint, Size},
+    geometry::{CanvasPoint, Rect, ScreenPoint, Size},
     layout::Places,
     selection::Selection,
     viewport::Viewport,
@@ -40,6 +40,9 @@ pub fn places_of(layout: &api::Layout) -> Places {
         y: place.y,
         width: place.width,
         height: place.height,
+        folded: place
+            .folded
+            .map(|corner| CanvasPoint::new(corner.x, corner.y)),
     };
     layout
         .nodes
@@ -55,6 +58,10 @@ pub fn layout_of(places: &Places) -> api::Layout {
         y: place.y,
         width: place.width,
         height: place.height,
+        folded: place.folded.map(|corner| api::NodeCorner {
+            x: corner.x,
+            y: corner.y,
+        }),
     };
     api::Layout {
         nodes: places
@@ -108,6 +115,7 @@ pub fn Board(
         eligible: Signal::stored(None),
         others: Signal::stored(HashMap::new()),
         types: types.into(),
+        fold: None,
         editable: false,
     };
     let members = Memo::new(move |_| {
@@ -271,7 +279,8 @@ struct DrawingInput {
 }
 
 impl DrawingInput {
-    /// The drawing with all members. Without a plan, it has no resources that the passes add.
+    /// The drawing with all members, and with all frames unfolded: each resource has its state. Without a plan, it has no
+    /// resources that the passes add.
     async fn draw(&self) -> Drawing {
         let document = Document::parse(self.template.as_str());
         let plan = planning::plan(planning::Template {
@@ -283,7 +292,7 @@ impl DrawingInput {
         })
         .await;
         let described = planner::compose::described(&self.types, &self.bundle, &document);
-        let mut drawing = drawing::draw(
+        let mut drawing = drawing::draw_unfolded(
             document.template(),
             plan.ok().as_ref(),
             &described,
@@ -291,5 +300,25 @@ impl DrawingInput {
         );
         drawing.add_run_members(self.members.iter().map(String::as_str));
         drawing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_layout_keeps_sizes_and_folded_networks() {
+        let position = api::NodePosition {
+            x: 8.0,
+            y: 16.0,
+            width: Some(400.0),
+            height: None,
+            folded: Some(api::NodeCorner { x: 0.0, y: -8.0 }),
+        };
+        let layout = api::Layout {
+            nodes: BTreeMap::from([("net".to_owned(), position)]),
+        };
+        assert_eq!(layout_of(&places_of(&layout)), layout);
     }
 }

@@ -18,7 +18,7 @@ pub fn Lines(
 ) -> impl IntoView {
     view! {
         <svg class="lines" aria-hidden="true">
-            <For each=move || scene.edges.get() key=|edge| (edge.id.clone(), edge.label.clone(), edge.ghost) let:edge>
+            <For each=move || scene.edges.get() key=identity let:edge>
                 {scene.line(&edge.id).map(|signals| move || {
                     let (edge, line) = (edge.clone(), signals.line.clone());
                     signals.shown.get().then(|| view! { <LineView edge line stage /> })
@@ -26,6 +26,14 @@ pub fn Lines(
             </For>
         </svg>
     }
+}
+
+/// Content of the element of a line. A line with another content becomes another element: a line keeps its id when its
+/// end moves, or when the network around its end is folded.
+fn identity(edge: &Edge) -> (String, String, String, String, bool) {
+    let text = [&edge.id, &edge.from, &edge.to, &edge.label];
+    let [id, from, to, label] = text.map(String::clone);
+    (id, from, to, label, edge.ghost)
 }
 
 /// The labels of all lines, above the nodes.
@@ -47,7 +55,7 @@ pub fn Labels(
     };
     view! {
         <svg class="lines" data-layer="labels" aria-hidden="true">
-            <For each=labelled key=|edge| (edge.id.clone(), edge.label.clone()) let:edge>
+            <For each=labelled key=identity let:edge>
                 {scene.line(&edge.id).map(|signals| move || {
                     let (edge, line) = (edge.clone(), signals.line.clone());
                     signals.shown.get().then(|| view! { <LabelView edge line stage /> })

@@ -123,6 +123,20 @@ fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
             ),
         ]);
     }
+    if let (1, Some(is_folded)) = (
+        count,
+        menu.on
+            .as_deref()
+            .and_then(|name| workspace.is_folded(name)),
+    ) {
+        let (icon, label) = if is_folded {
+            ("unfold-vertical", "Unfold")
+        } else {
+            ("fold-vertical", "Fold")
+        };
+        let fold = Callback::new(move |()| workspace.fold_selected());
+        groups.push(vec![entry(icon, label, "O", fold)]);
+    }
     groups.push(vec![
         entry(
             "copy-plus",

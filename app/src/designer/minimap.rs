@@ -59,11 +59,12 @@ impl Map {
 pub fn Minimap(
     /// The page's state.
     workspace: Workspace,
+    /// Size of the surface.
+    size: RwSignal<Size>,
 ) -> impl IntoView {
     let visible = Memo::new(move |_| {
-        // The size of the canvas has no signal, but it changes the viewport when it matters.
-        let view = workspace.view.get();
-        surface::size(workspace.root).map(|size| view.visible(size))
+        let (view, size) = (workspace.view.get(), size.get());
+        (size.width > 0.0).then(|| view.visible(size))
     });
     let bounds = Memo::new(move |_| workspace.drawing.with(|drawing| drawing.bounds()));
     let is_partly_hidden = Memo::new(move |_| match (visible.get(), bounds.get()) {

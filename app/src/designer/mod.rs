@@ -10,6 +10,7 @@ mod bundle;
 mod clipboard;
 mod code_editor;
 mod conflict;
+mod contents;
 mod deployed;
 mod drafts;
 mod drawer;

@@ -10,6 +10,7 @@ use leptos::prelude::*;
 use types::Category;
 
 use super::{
+    contents::{FoldButton, MemberCount},
     icons::icon_name,
     scene::{NodeKey, NodeSignals, Scene},
     stage::Stage,
@@ -254,8 +255,10 @@ fn spoken(node: &Node) -> String {
     if node.marks.bastion {
         words.push_str(", bastion");
     }
-    if node.ghost.is_some() {
-        words.push_str(", added when deployed");
+    match &node.ghost {
+        Some(reason) if node.is_removed() => words.push_str(&format!(", {reason}")),
+        Some(_) => words.push_str(", added when deployed"),
+        None => {}
     }
     if let Some(condition) = &node.off {
         words.push_str(&format!(", {}", left_out(condition)));
@@ -265,13 +268,23 @@ fn spoken(node: &Node) -> String {
 
 #[component]
 fn FrameHead(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
-    let (name, resource_type, category) =
-        node.with_untracked(|node| (node.name.clone(), node.resource_type.clone(), node.category));
+    let (name, resource_type, category, ghost) = node.with_untracked(|node| {
+        let is_ghost = node.ghost.is_some();
+        (
+            node.name.clone(),
+            node.resource_type.clone(),
+            node.category,
+            is_ghost,
+        )
+    });
+    let fold = stage.fold.filter(|_| !ghost);
+    let network = name.clone();
     view! {
         <header class="node-head">
             <TypeIcon resource_type category stage />
             <span class="node-name">{name}</span>
             <Tags node stage words=true />
+            {fold.map(|fold| view! { <FoldButton network fold /> })}
         </header>
     }
 }
@@ -299,6 +312,8 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
             node.kind,
         )
     });
+    let is_folded = node.with_untracked(|node| node.is_folded);
+    let network = name.clone();
     let detail = {
         let node = node.clone();
         let title = title.clone();
@@ -331,9 +346,12 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
                 <span class="node-detail">{detail}</span>
             </div>
             {move || members.get().map(|count| {
+                if let Some(fold) = stage.fold.filter(|_| is_folded) {
+                    return view! { <FoldButton network=network.clone() fold count /> }.into_any();
+                }
                 let label = if is_group { format!("×{count}") } else { count.to_string() };
                 let can_open = inside.with(|inside| !inside.is_empty());
-                view! { <MemberCount label can_open opened /> }
+                view! { <MemberCount label can_open opened /> }.into_any()
             })}
         </div>
         {move || opened.get().then(|| view! { <Inside inside stage /> })}
@@ -348,28 +366,6 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
         }}
         <Tags node stage words=false />
     }
-}
-
-/// Number of members, and the button that displays them.
-#[component]
-fn MemberCount(label: String, can_open: bool, opened: RwSignal<bool>) -> impl IntoView {
-    if !can_open {
-        return view! { <span class="node-count" data-testid="member-count">{label}</span> }
-            .into_any();
-    }
-    view! {
-        <button
-            type="button" class="node-count" title="Show what is inside" aria-expanded=move || opened.get().to_string()
-            on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
-            on:keydown=|event| event.stop_propagation()
-            on:click=move |_| opened.update(|opened| *opened = !*opened)
-        >
-            <span class="sr-only">"Members: "</span>
-            <span data-testid="member-count">{label}</span>
-            <Icon name="chevron-down" />
-        </button>
-    }
-    .into_any()
 }
 
 /// Members of a group or nested template, each with its state during a run.

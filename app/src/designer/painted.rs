@@ -1,18 +1,24 @@
-//! Many small nodes and their lines, painted on one element.
+//! Many small nodes and their lines, painted.
 //!
 //! Where a name cannot be read any more, an element for each node costs much and shows nothing more than a rectangle
 //! with its colours. The picture has the same places, selection, states and problems. Presses find the node by the
 //! drawing's index. The keyboard and screen readers find elements, see `scene::view`.
+//!
+//! Gestures paint little. The picture is larger than the view and follows it by a CSS transform; it is painted again when
+//! the view rests, or leaves what is painted. What a drag moves is painted on a second element above.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    time::Duration,
+};
 
 use canvas::{
-    drawing::{Drawing, EdgeKind, Node, NodeKind},
-    geometry::{CanvasPoint, Rect, Size},
+    drawing::{Drawing, Edge, EdgeKind, Node, NodeKind},
+    geometry::{CanvasPoint, Rect, ScreenPoint, Size},
     selection::Selection,
     viewport::Viewport,
 };
-use leptos::{html, prelude::*};
+use leptos::{html, leptos_dom::helpers::debounce, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
@@ -44,6 +50,12 @@ const INKS: [&str; 17] = [
     "state-failed",
 ];
 
+/// Width of the picture's margin around the view, in CSS pixels.
+const MARGIN_PX: f64 = 200.0;
+/// Largest factor between the zoom of the view and that of the picture.
+const STRETCH_MAX: f64 = 1.3;
+/// Time without a change after which the view rests.
+const REST: Duration = Duration::from_millis(150);
 /// Smallest width of a frame with a name, in CSS pixels.
 const NAMED_FROM_PX: f64 = 56.0;
 /// Radius of the mark of a problem, in CSS pixels.
@@ -74,7 +86,8 @@ fn Picture(
     view: RwSignal<Viewport>,
     size: RwSignal<Size>,
 ) -> impl IntoView {
-    let element = NodeRef::<html::Canvas>::new();
+    let still = NodeRef::<html::Canvas>::new();
+    let moving = NodeRef::<html::Canvas>::new();
     let probes = NodeRef::<html::Div>::new();
     let inks = RwSignal::new(Inks::default());
     let read = move || {
@@ -87,27 +100,91 @@ fn Picture(
             read();
         }
     });
+    // The view for which the picture is painted.
+    let painted = RwSignal::new(view.get_untracked());
+    let mut paint_at_rest = debounce(REST, move |()| {
+        if let Some(now) = view.try_get_untracked() {
+            painted.try_set(now);
+        }
+    });
     Effect::new(move |_| {
-        scene.outdated.track();
-        let (Some(canvas), Some((drawing, dragged))) = (element.get(), scene.picture()) else {
+        let (now, size) = (view.get(), size.get());
+        match painted.get_untracked() {
+            same if same == now => {}
+            before if covers(before, now, size) => paint_at_rest(()),
+            _ => painted.set(now),
+        }
+    });
+    let paint = move |canvas: NodeRef<html::Canvas>, layer: Layer| {
+        let (Some(canvas), Some((drawing, dragged))) = (canvas.get(), scene.picture()) else {
             return;
         };
-        let (view, size) = (view.get(), size.get());
+        let (view, margin) = match (layer, &dragged) {
+            (Layer::Still, _) => (painted.get(), MARGIN_PX),
+            (Layer::Moving, Some(_)) => (view.get(), 0.0),
+            // It is only cleared.
+            (Layer::Moving, None) => (view.get_untracked(), 0.0),
+        };
+        let size = size.get();
         inks.with(|inks| {
-            if let Some(brush) = Brush::on(&canvas, view, size, inks) {
-                Eye::open(stage, |eye| {
-                    brush.paint(scene, &drawing, dragged.as_ref(), eye)
-                });
+            let Some(brush) = Brush::on(&canvas, view, size, margin, inks) else {
+                return;
+            };
+            match (layer, dragged) {
+                (Layer::Moving, None) => {}
+                (_, dragged) => Eye::open(stage, |eye| {
+                    brush.paint(scene, &drawing, dragged.as_ref(), layer, eye);
+                }),
             }
         });
+    };
+    Effect::new(move |_| {
+        scene.outdated.track();
+        paint(still, Layer::Still);
+    });
+    Effect::new(move |_| {
+        scene.outdated.track();
+        scene.moved.track();
+        paint(moving, Layer::Moving);
     });
     view! {
-        <canvas class="painted" aria-hidden="true" node_ref=element></canvas>
+        <div
+            class="painted" aria-hidden="true" style:inset=format!("-{MARGIN_PX}px")
+            style:transform=move || following(painted.get(), view.get())
+        >
+            <canvas node_ref=still></canvas>
+        </div>
+        <canvas class="painted-moving" aria-hidden="true" node_ref=moving></canvas>
         // Their colours change with the theme, by a transition.
         <div class="painted-inks" aria-hidden="true" node_ref=probes on:transitionend=move |_| read()>
             {INKS.map(|ink| view! { <i style=format!("color: var(--{ink})")></i> })}
         </div>
     }
+}
+
+/// True if a picture that is painted for one view can be shown for another.
+fn covers(painted: Viewport, now: Viewport, size: Size) -> bool {
+    let stretch = now.zoom / painted.zoom;
+    let area = painted.visible(size).grown(MARGIN_PX / painted.zoom);
+    (1.0 / STRETCH_MAX..=STRETCH_MAX).contains(&stretch) && area.union(now.visible(size)) == area
+}
+
+/// The CSS transform of a picture that is painted for one view and shown for another. Its origin is the picture's corner.
+fn following(painted: Viewport, now: Viewport) -> String {
+    let stretch = now.zoom / painted.zoom;
+    let corner = ScreenPoint::new(-MARGIN_PX, -MARGIN_PX);
+    let there = now.to_screen(painted.to_canvas(corner));
+    let (x, y) = (there.x - corner.x, there.y - corner.y);
+    format!("translate({x}px, {y}px) scale({stretch})")
+}
+
+/// The elements of the picture.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layer {
+    /// All that no drag moves.
+    Still,
+    /// What a drag moves, and the outlines of frames that grow around it.
+    Moving,
 }
 
 /// Values of the colours.
@@ -139,7 +216,7 @@ impl Inks {
 
 /// Order of painting. Lines are above frames and below all other nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Layer {
+enum Rank {
     Frame,
     Card,
     Chip,
@@ -148,7 +225,7 @@ enum Layer {
 /// Look of a node's rectangle. Nodes with the same look are painted at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Look {
-    layer: Layer,
+    rank: Rank,
     fill: &'static str,
     /// Share of the fill, in per cent.
     strength: u8,
@@ -166,14 +243,23 @@ struct Brush<'a> {
 }
 
 impl<'a> Brush<'a> {
-    /// A brush on the cleared element.
-    fn on(canvas: &HtmlCanvasElement, view: Viewport, size: Size, inks: &'a Inks) -> Option<Self> {
+    /// A brush on the cleared element, which is larger than the view by a margin in CSS pixels.
+    fn on(
+        canvas: &HtmlCanvasElement,
+        view: Viewport,
+        size: Size,
+        margin: f64,
+        inks: &'a Inks,
+    ) -> Option<Self> {
         let context = canvas.get_context("2d").ok()??;
         let context: CanvasRenderingContext2d = context.dyn_into().ok()?;
         let dense = browser::window().map_or(1.0, |window| window.device_pixel_ratio());
         // The casts are of whole numbers of pixels, far below the limit.
         let pixels = |length: f64| (length * dense).round() as u32;
-        let (width, height) = (pixels(size.width), pixels(size.height));
+        let (width, height) = (
+            pixels(size.width + 2.0 * margin),
+            pixels(size.height + 2.0 * margin),
+        );
         if canvas.width() != width || canvas.height() != height {
             canvas.set_width(width);
             canvas.set_height(height);
@@ -182,37 +268,40 @@ impl<'a> Brush<'a> {
         let _ = context.set_transform(1.0, 0.0, 0.0, 1.0, 0.0, 0.0);
         context.clear_rect(0.0, 0.0, f64::from(width), f64::from(height));
         let scale = view.zoom * dense;
-        let (x, y) = (view.shift.x * dense, view.shift.y * dense);
+        let (x, y) = (
+            (view.shift.x + margin) * dense,
+            (view.shift.y + margin) * dense,
+        );
         let _ = context.set_transform(scale, 0.0, 0.0, scale, x, y);
         Some(Self {
             context,
             inks,
             view,
-            visible: view.visible(size),
+            visible: view.visible(size).grown(margin / view.zoom),
         })
     }
 
-    fn paint(&self, scene: Scene, drawing: &Drawing, dragged: Option<&Dragged>, eye: &Eye<'_>) {
-        let grown = dragged.map(Dragged::grown).unwrap_or_default();
-        let place = |node: &Node| match dragged {
-            Some(dragged) => match grown.get(node.name.as_str()) {
-                Some(rect) => *rect,
-                None => dragged.rect(node),
-            },
-            None => node.rect,
-        };
+    fn paint(
+        &self,
+        scene: Scene,
+        drawing: &Drawing,
+        dragged: Option<&Dragged>,
+        layer: Layer,
+        eye: &Eye<'_>,
+    ) {
         let mut looks: BTreeMap<Look, Vec<Rect>> = BTreeMap::new();
         let mut icons: BTreeMap<&str, Vec<Rect>> = BTreeMap::new();
         let mut marks: BTreeMap<&str, Vec<CanvasPoint>> = BTreeMap::new();
         let mut frames = Vec::new();
         for node in drawing.nodes() {
-            let rect = place(node);
-            if !rect.overlaps(self.visible) {
+            let moves = dragged.is_some_and(|dragged| dragged.what.carries(&node.name));
+            let rect = dragged.map_or(node.rect, |dragged| dragged.rect(node));
+            if moves != (layer == Layer::Moving) || !rect.overlaps(self.visible) {
                 continue;
             }
             let look = eye.look(node);
             looks.entry(look).or_default().push(rect);
-            if look.layer == Layer::Frame {
+            if look.rank == Rank::Frame {
                 frames.push((node.name.as_str(), rect));
             } else if node.kind != NodeKind::Internet {
                 icons
@@ -224,11 +313,25 @@ impl<'a> Brush<'a> {
                 marks.entry(ink).or_default().push(rect.corner());
             }
         }
-        let (below, above): (Vec<_>, Vec<_>) = looks
-            .iter()
-            .partition(|(look, _)| look.layer == Layer::Frame);
+        let (below, above): (Vec<_>, Vec<_>) =
+            looks.iter().partition(|(look, _)| look.rank == Rank::Frame);
         self.rects(&below);
-        self.lines(scene, drawing, dragged, eye);
+        match (dragged, layer) {
+            (Some(dragged), Layer::Moving) => {
+                self.outlines(dragged.grown().into_values());
+                self.lines(scene, drawing, Some(dragged), dragged.what.lines(), eye);
+            }
+            (Some(dragged), Layer::Still) => {
+                let moving: HashSet<&str> =
+                    dragged.what.lines().iter().map(|edge| &*edge.id).collect();
+                let still = drawing
+                    .edges()
+                    .iter()
+                    .filter(|edge| !moving.contains(&*edge.id));
+                self.lines(scene, drawing, None, still, eye);
+            }
+            (None, _) => self.lines(scene, drawing, None, drawing.edges(), eye),
+        }
         self.rects(&above);
         for (ink, rects) in icons {
             self.context.set_fill_style_str(self.inks.get(ink));
@@ -291,7 +394,7 @@ impl<'a> Brush<'a> {
             context.set_global_alpha(shown * f64::from(look.strength) / 100.0);
             context.set_fill_style_str(self.inks.get(look.fill));
             context.fill();
-            let is_quiet = look.layer == Layer::Frame && !look.is_thick;
+            let is_quiet = look.rank == Rank::Frame && !look.is_thick;
             context.set_global_alpha(if is_quiet { shown * 0.5 } else { shown });
             context.set_stroke_style_str(self.inks.get(look.border));
             let width = if look.is_thick { 2.5 } else { 1.0 };
@@ -301,10 +404,29 @@ impl<'a> Brush<'a> {
         }
     }
 
-    fn lines(&self, scene: Scene, drawing: &Drawing, dragged: Option<&Dragged>, eye: &Eye<'_>) {
+    /// Outlines of frames that grow.
+    fn outlines(&self, rects: impl Iterator<Item = Rect>) {
+        let context = &self.context;
+        context.begin_path();
+        for rect in rects {
+            context.rect(rect.x, rect.y, rect.width, rect.height);
+        }
+        context.set_stroke_style_str(self.inks.get("accent"));
+        context.set_line_width(1.0 / self.view.zoom);
+        context.stroke();
+    }
+
+    fn lines<'e>(
+        &self,
+        scene: Scene,
+        drawing: &Drawing,
+        dragged: Option<&Dragged>,
+        edges: impl IntoIterator<Item = &'e Edge>,
+        eye: &Eye<'_>,
+    ) {
         let context = &self.context;
         let mut inks: BTreeMap<(&str, bool), Vec<Vec<CanvasPoint>>> = BTreeMap::new();
-        for edge in drawing.edges() {
+        for edge in edges {
             let ink = match edge.kind {
                 EdgeKind::Interface | EdgeKind::RouterInterface | EdgeKind::Gateway => "network",
                 EdgeKind::Relation => "software",
@@ -401,10 +523,10 @@ impl Eye<'_> {
         };
         let lacks = |names: Option<&HashSet<String>>| names.is_some_and(|all| !all.contains(name));
         Look {
-            layer: match node.kind {
-                NodeKind::Frame => Layer::Frame,
-                NodeKind::Chip => Layer::Chip,
-                _ => Layer::Card,
+            rank: match node.kind {
+                NodeKind::Frame => Rank::Frame,
+                NodeKind::Chip => Rank::Chip,
+                _ => Rank::Card,
             },
             fill,
             strength,

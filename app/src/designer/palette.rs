@@ -4,7 +4,12 @@
 //! pointer events instead of the browser's drag and drop, because they support touch and report the position during the
 //! move.
 
-use canvas::{commands::Item, drawing::Edge, geometry::ScreenPoint, palette};
+use canvas::{
+    commands::Item,
+    drawing::{Edge, Node, Part},
+    geometry::ScreenPoint,
+    palette,
+};
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
@@ -317,30 +322,20 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
                 let Some(node) = drawing.node(&name) else {
                     continue;
                 };
-                rows.push(Row {
-                    label: name.clone(),
-                    name: name.clone(),
-                    title: node.title.clone(),
-                    depth,
-                    icon: icon_name(&node.resource_type, node.category),
-                    hue: hue(node.category),
-                    ghost: node.ghost.is_some(),
-                });
+                rows.push(node_row(node, depth));
                 let lines = drawing
                     .edges_of(&name)
                     .filter(|edge| edge.from == name)
                     .filter(|edge| edge.resource.is_some() || !edge.ghost)
                     .map(|edge| line_row(edge, depth + 1));
-                rows.extend(node.parts.iter().map(|part| Row {
-                    label: part.name.clone(),
-                    name: part.name.clone(),
-                    title: part.title.clone(),
-                    depth: depth + 1,
-                    icon: icon_name(&part.resource_type, part.category),
-                    hue: hue(part.category),
-                    ghost: part.ghost.is_some(),
-                }));
+                rows.extend(node.parts.iter().map(|part| part_row(part, depth + 1)));
                 rows.extend(lines);
+                for hidden in drawing.hidden_in(&name) {
+                    let is_direct = hidden.parent.as_deref() == Some(&name);
+                    let depth = depth + if is_direct { 1 } else { 2 };
+                    rows.push(node_row(hidden, depth));
+                    rows.extend(hidden.parts.iter().map(|part| part_row(part, depth + 1)));
+                }
                 let mut children: Vec<_> = drawing
                     .children(&name)
                     .map(|child| (child.name.clone(), depth + 1))
@@ -370,7 +365,7 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
                                 type="button" class="outline-row" data-category=row.hue data-ghost=row.ghost.then_some("true")
                                 aria-pressed=move || selected.get().to_string() title=row.title
                                 style=format!("--depth: {}", row.depth)
-                                on:click=move |_| { workspace.select(&name); workspace.reveal_selected() }
+                                on:click=move |_| { workspace.unhide(&name); workspace.select(&name); workspace.reveal_selected() }
                             >
                                 <Icon name=row.icon />
                                 <span class="truncate">{row.label}</span>
@@ -382,6 +377,30 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
             </For>
         </ul>
         {move || rows.with(Vec::is_empty).then(|| view! { <p class="panel-none">"Nothing here yet."</p> })}
+    }
+}
+
+fn node_row(node: &Node, depth: usize) -> Row {
+    Row {
+        label: node.name.clone(),
+        name: node.name.clone(),
+        title: node.title.clone(),
+        depth,
+        icon: icon_name(&node.resource_type, node.category),
+        hue: hue(node.category),
+        ghost: node.ghost.is_some(),
+    }
+}
+
+fn part_row(part: &Part, depth: usize) -> Row {
+    Row {
+        label: part.name.clone(),
+        name: part.name.clone(),
+        title: part.title.clone(),
+        depth,
+        icon: icon_name(&part.resource_type, part.category),
+        hue: hue(part.category),
+        ghost: part.ghost.is_some(),
     }
 }
 

@@ -66,6 +66,8 @@ pub struct Stage {
     pub others: Signal<HashMap<String, Arc<str>>>,
     /// The resource types, for the icons of catalogue items.
     pub types: Signal<Arc<Registry>>,
+    /// Folds a frame to a card, or unfolds it, by name. `None` on read-only boards.
+    pub fold: Option<Callback<String>>,
     /// True if nodes can be dragged and connected.
     pub editable: bool,
 }

@@ -255,7 +255,7 @@ pub fn Canvas(
                 }
             })}
             <Controls workspace />
-            <Minimap workspace />
+            <Minimap workspace size />
             <FoldButtons workspace />
             <PickerPanel workspace />
             <MenuPanel workspace />

@@ -1,6 +1,7 @@
-//! The cause of a failed run: the step, the last lines of its program, the reason, and the next actions.
+//! The cause of a failed run: the step, the last lines of its program, the reason, and the next actions. A cancelled run
+//! has next actions too.
 
-use api::{RunState, StepKind};
+use api::{RunKind, RunState, RunStep, StepKind};
 use hot::document::Document;
 use leptos::prelude::*;
 
@@ -10,6 +11,7 @@ use super::{
     header::ResumeButton,
 };
 use crate::{
+    client::Force,
     links::DesignLink,
     pages::deployment::{
         console::ConsoleDialog,
@@ -30,7 +32,7 @@ use crate::{
 /// Number of log lines in the card.
 const LINES: usize = 6;
 
-/// The card, or nothing if no step has failed.
+/// The card, or nothing if the run has neither failed nor was paused, or was cancelled and something has come after it.
 #[component]
 pub fn CauseCard(view: RunView) -> impl IntoView {
     let model = view.feed.model;
@@ -39,22 +41,38 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
             let model = model.as_ref()?;
             let is_bad = matches!(
                 model.run.state,
-                RunState::Failed | RunState::Failing | RunState::Paused
+                RunState::Failed | RunState::Failing | RunState::Paused | RunState::Cancelled
             );
             is_bad.then(|| {
                 // Several servers can have failed: the run names them all.
-                let cause = model.cause().filter(|step| step.kind != StepKind::Command);
+                let is_cause = |step: &&RunStep| {
+                    step.kind != StepKind::Command && model.run.state != RunState::Cancelled
+                };
+                let cause = model.cause().filter(is_cause);
                 let step = cause.map(|step| (step.id.clone(), step.error.clone()));
-                let is_update = model.run.kind == api::RunKind::Update;
-                (model.run.state, model.run.reason.clone(), step, is_update)
+                (
+                    model.run.state,
+                    model.run.reason.clone(),
+                    step,
+                    model.run.kind,
+                )
             })
         })
     });
     let is_newest = Memo::new(move |_| view.is_newest());
+    // An update that takes the place of a cancelled run begins by itself.
+    let is_open_ended = Memo::new(move |_| {
+        let id = view.id.get();
+        let is_replaced = view.runs.with(|runs| {
+            let run = runs?.iter().find(|run| run.id == id)?;
+            Some(run.replaced_by.is_some())
+        });
+        is_newest.get() && is_replaced == Some(false)
+    });
     let closed = RwSignal::new(false);
     move || {
-        let (state, reason, step, is_update) = cause.get()?;
-        if closed.get() {
+        let (state, reason, step, kind) = cause.get()?;
+        if closed.get() || (state == RunState::Cancelled && !is_open_ended.get()) {
             return None;
         }
         let id = step.as_ref().map(|(id, _)| id.clone());
@@ -76,11 +94,15 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                     .then(|| view! { <pre class="cause-lines">{lines.join("\n")}</pre> })
             }
         };
-        let edit = is_newest
-            .get()
-            .then(|| view! { <EditButtons view step=id.clone() error=error.clone() /> });
+        // Neither a suspension nor a resumption depends on the design.
+        let edit = (is_newest.get() && kind.changes_resources()).then(|| {
+            // A removal fails for reasons outside of the properties.
+            let step = id.clone().filter(|_| kind != RunKind::Undeploy);
+            view! { <EditButtons view step error=error.clone() /> }
+        });
         let title = match (state, &id) {
             (RunState::Paused, _) => String::from("The run is paused"),
+            (RunState::Cancelled, _) => String::from("The run was cancelled"),
             (_, Some(id)) => format!("{id} failed"),
             (RunState::Failing, None) => String::from("The run is failing"),
             (_, None) => String::from("The run failed"),
@@ -99,20 +121,27 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         });
         // A run in state Failing cannot be resumed, nor one that a newer run has replaced.
         let is_newest = is_newest.get();
+        let force = match (state, kind) {
+            (RunState::Failed, RunKind::Undeploy) => Force::Yes,
+            _ => Force::No,
+        };
         let buttons = (is_newest && state.is_final()).then(
-            || view! { <ResumeButton view step=retried /><RollBack view /><UndeployButton view /> },
+            || view! { <ResumeButton view step=retried /><RollBack view /><UndeployButton view force /> },
         );
         let resume_paused = (is_newest && state == RunState::Paused)
             .then(|| view! { <ResumeButton view step=None /> });
         Some(view! {
-            <section class="cause" role="alert" data-testid="cause" data-look=state.look()>
+            <section
+                class="cause" data-testid="cause" data-look=state.look()
+                role=if state == RunState::Cancelled { "status" } else { "alert" }
+            >
                 <Icon name=icon_of(state.look()) />
                 <div class="cause-body">
                     <h2>{title}</h2>
                     {lines}
-                    <p class="cause-reason">{prose(&error)}</p>
+                    {(!error.is_empty()).then(|| view! { <p class="cause-reason">{prose(&error)}</p> })}
                     {chain}
-                    {is_newest.then(|| view! { <p class="quiet">{advice(state, is_update)}</p> })}
+                    {is_newest.then(|| view! { <p class="quiet">{advice(state, kind)}</p> })}
                     <div class="cause-actions">{resume_paused}{edit}{buttons}{log_button}{console}</div>
                 </div>
                 <button
@@ -184,18 +213,31 @@ fn property_at_fault<'a>(error: &str, kind: StepKind, properties: &[&'a str]) ->
         .or(usual)
 }
 
-fn advice(state: RunState, is_update: bool) -> &'static str {
-    match state {
-        RunState::Paused => {
+fn advice(state: RunState, kind: RunKind) -> &'static str {
+    match (state, kind) {
+        (RunState::Paused, _) => {
             "Your session with the cloud has ended. Log in again, then resume. Completed steps are not repeated."
         }
-        RunState::Failing => {
+        (RunState::Cancelled, RunKind::Update) => {
+            "Created resources stay. Resume: completed steps are not repeated. Or update to something else, or roll back to the state before the change."
+        }
+        (RunState::Cancelled, RunKind::Deploy) => {
+            "Created resources stay. Resume: completed steps are not repeated. Or edit the design, then update. Or undeploy to remove the created resources."
+        }
+        (RunState::Cancelled, _) => "Resume: completed steps are not repeated.",
+        (RunState::Failing, _) => {
             "Running steps may still end, and the bastion is closed. No new steps start."
         }
-        _ if is_update => {
+        (_, RunKind::Update) => {
             "Was the cause outside, such as a quota? Resume: completed steps are not repeated. Was it in the design? Edit it, then update. Or roll back to the state before the change."
         }
-        _ => {
+        (_, RunKind::Undeploy) => {
+            "Is the cause corrected? Resume: removed resources are skipped. To keep the deployment, update it. A forced undeploy skips the resources that cannot be removed, and the run lists them."
+        }
+        (_, RunKind::Suspend | RunKind::Resume) => {
+            "Is the cause corrected? Resume: completed steps are not repeated. On its page, the deployment can also be suspended or resumed as a whole."
+        }
+        (_, RunKind::Deploy | RunKind::Command) => {
             "Was the cause outside, such as a quota? Resume: completed steps are not repeated. Was it in the design? Edit it, then update. Or undeploy to remove the created resources."
         }
     }
@@ -327,7 +369,9 @@ fn ConsoleButton(
         })
     });
     move || {
-        let (deployment, server) = server.get().filter(|_| session.can_change())?;
+        // A later run can have replaced the server.
+        let is_offered = session.can_change() && view.is_latest();
+        let (deployment, server) = server.get().filter(|_| is_offered)?;
         let label = format!("Console log of {server}");
         Some(view! {
             <button type="button" class="button" on:click=move |_| shown.set(Some(server.clone()))><Icon name="monitor" />{label}</button>
@@ -336,16 +380,27 @@ fn ConsoleButton(
     }
 }
 
+/// Button that undeploys the deployment.
 #[component]
-fn UndeployButton(view: RunView) -> impl IntoView {
+fn UndeployButton(
+    view: RunView,
+    /// Treatment of resources that cannot be removed.
+    force: Force,
+) -> impl IntoView {
+    let session = use_session();
     let undeploy = undeploy::undeploy_action();
+    let (look, label) = match force {
+        Force::Yes => ("danger", "Force undeploy"),
+        Force::No => ("danger-quiet", "Undeploy"),
+    };
     view! {
         <button
-            type="button" class="button" data-look="danger-quiet" disabled=move || view.deployment.with(|it| it.is_none())
-            on:click=move |_| if let Some(deployment) = view.deployment.peek() { undeploy.run((deployment, crate::client::Force::No)) }
+            type="button" class="button" data-look=look
+            disabled=move || !session.can_change() || view.deployment.with(|it| it.is_none())
+            on:click=move |_| if let Some(deployment) = view.deployment.peek() { undeploy.run((deployment, force)) }
         >
             <Icon name="trash-2" />
-            "Undeploy"
+            {label}
         </button>
     }
 }
@@ -353,6 +408,17 @@ fn UndeployButton(view: RunView) -> impl IntoView {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_advice_fits_the_kind_of_the_run() {
+        let of = |kind| advice(RunState::Failed, kind);
+        assert!(of(RunKind::Update).contains("roll back"));
+        assert!(of(RunKind::Deploy).contains("undeploy to remove"));
+        assert!(of(RunKind::Undeploy).contains("forced undeploy"));
+        assert!(!of(RunKind::Suspend).contains("design"));
+        assert!(advice(RunState::Cancelled, RunKind::Update).contains("Created resources stay"));
+        assert!(advice(RunState::Paused, RunKind::Undeploy).contains("Log in again"));
+    }
 
     #[test]
     fn the_property_at_fault_is_named_or_usual() {

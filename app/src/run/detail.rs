@@ -38,6 +38,10 @@ pub fn StepDetail(
                     .and_then(|(_, id)| id.clone())
             });
             live.or_else(|| {
+                // A later run can have replaced the resource.
+                if !view.is_latest() {
+                    return None;
+                }
                 view.deployment.with(|deployment| {
                     deployment?
                         .resources

@@ -36,14 +36,9 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
     let title = move || {
         let name = view.name();
         model.with(|model| {
-            model.as_ref().map(|model| {
-                let kind = if model.run.rolls_back {
-                    "Roll back".into()
-                } else {
-                    run_title(&model.run)
-                };
-                format!("{kind} {}", name.unwrap_or_default())
-            })
+            model
+                .as_ref()
+                .map(|model| format!("{} {}", run_title(&model.run), name.unwrap_or_default()))
         })
     };
     let took = move || {

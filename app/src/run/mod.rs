@@ -16,6 +16,7 @@ mod hooks;
 pub mod log_store;
 mod log_view;
 pub mod model;
+mod plan;
 mod rows;
 mod split;
 mod standing;
@@ -26,7 +27,10 @@ mod waiting;
 
 use std::collections::{HashMap, HashSet};
 
-use api::{Deployment, DeploymentState, Run, RunContent, RunState, StepState};
+use api::{
+    DeployedResource, Deployment, DeploymentState, ResourceState, Run, RunContent, RunState,
+    StepState,
+};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
@@ -40,6 +44,7 @@ use self::{
     hooks::Hooks,
     log_view::LogView,
     model::Model,
+    plan::RunPlan,
     split::Split,
     standing::{OldRunNote, Standing},
     steps::StepList,
@@ -85,6 +90,7 @@ enum Upper {
     Canvas,
     Graph,
     Timeline,
+    Plan,
 }
 
 impl RunView {
@@ -109,14 +115,19 @@ impl RunView {
             .with(|standing| standing.as_ref().is_some_and(Standing::is_newest))
     }
 
-    /// True if the user may change the deployment, and it is neither busy nor undeployed. Tracks.
+    /// True if the user may change the deployment, and it is neither busy nor undeployed nor suspended, in whole or in part.
+    /// Tracks.
     pub fn can_change(self) -> bool {
-        let state = self.deployment.with(|it| it.map(|it| it.state));
-        let is_there = matches!(
-            state,
-            Some(DeploymentState::Deployed | DeploymentState::Failed)
-        );
-        is_there && use_session().can_change()
+        let is_open = self.deployment.with(|it| {
+            it.is_some_and(|it| {
+                let suspended = |one: &DeployedResource| one.state == ResourceState::Suspended;
+                matches!(
+                    it.state,
+                    DeploymentState::Deployed | DeploymentState::Failed
+                ) && !it.resources.iter().any(suspended)
+            })
+        });
+        is_open && use_session().can_change()
     }
 
     fn is_paused(self) -> bool {
@@ -359,6 +370,7 @@ fn UpperHalf(view: RunView) -> impl IntoView {
         shown.set(match browser::remembered("run.view").as_deref() {
             Some("graph") => Upper::Graph,
             Some("timeline") => Upper::Timeline,
+            Some("plan") => Upper::Plan,
             _ => Upper::Canvas,
         });
     });
@@ -379,6 +391,7 @@ fn UpperHalf(view: RunView) -> impl IntoView {
         Upper::Timeline => {
             view! { <Timeline model=view.feed.model selected=view.selected /> }.into_any()
         }
+        Upper::Plan => view! { <RunPlan view /> }.into_any(),
     };
     view! {
         <div class="run-upper">
@@ -386,6 +399,7 @@ fn UpperHalf(view: RunView) -> impl IntoView {
                 {choice(Upper::Canvas, "canvas", "Canvas", "blocks")}
                 {choice(Upper::Graph, "graph", "Graph", "workflow")}
                 {choice(Upper::Timeline, "timeline", "Timeline", "chart-gantt")}
+                {choice(Upper::Plan, "plan", "Plan", "file-text")}
             </div>
             {content}
         </div>

@@ -82,7 +82,7 @@ pub fn OldRunNote(view: RunView) -> impl IntoView {
                     </span>
                     {run_badge(&newest)}
                     {back}
-                    <span class="quiet">"This page shows the past: drawing, steps and log are those of this run."</span>
+                    <span class="quiet">"This page shows the past: drawing, plan, steps and log are those of this run."</span>
                 </p>
             }
         })

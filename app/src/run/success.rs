@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{
     time,
-    ui::{CopyButton, Icon, SecretText, state::run_title},
+    ui::{CopyButton, Icon, SecretText, prose, state::run_title},
 };
 
-/// Number of outputs in the card. The deployment's page has all.
+/// Number of outputs in the card. The rest is on the deployment's page.
 const OUTPUTS: usize = 4;
 
 /// The card, or nothing if the run did not succeed, a step of it failed, or it is not the newest.
@@ -42,17 +42,30 @@ pub fn SuccessCard(view: RunView) -> impl IntoView {
             return None;
         }
         let took = time::span(run.started.as_deref(), run.ended.as_deref(), None);
-        let before = view.runs.with(|runs| compared(&run, runs?));
-        let outputs = view.deployment.with(|it| {
-            let outputs = it.map(|it| it.outputs.clone()).unwrap_or_default();
-            outputs.into_iter().take(OUTPUTS).collect::<Vec<_>>()
+        let before = view.runs.with(|runs| compared(&run, runs?)).map(|before| {
+            let href = format!(
+                "/deployments/{}/compare?from={}&to={}",
+                run.deployment, before.run, run.id
+            );
+            view! { {format!("The one before took {}. ", time::duration(before.took_ms))}<a class="link" href=href>"Compare"</a> }
         });
+        let mut outputs = view.deployment.with(|it| {
+            let outputs = it.map(|it| it.outputs.clone()).unwrap_or_default();
+            outputs.into_iter().collect::<Vec<_>>()
+        });
+        let rest = outputs.len().saturating_sub(OUTPUTS);
+        outputs.truncate(OUTPUTS);
         let title = match run.kind {
             RunKind::Undeploy => "All resources are removed".to_owned(),
             _ => format!("{} succeeded", run_title(&run)),
         };
-        let outputs =
-            matches!(run.kind, RunKind::Deploy | RunKind::Update).then(|| outputs_view(outputs));
+        let outputs = matches!(run.kind, RunKind::Deploy | RunKind::Update).then(|| {
+            let rest = (rest > 0).then(|| {
+                let more = format!("{rest} more on the deployment's page");
+                view! { <p><a class="link" href=view.deployment_href()>{more}</a></p> }
+            });
+            view! { {outputs_view(outputs)}{rest} }
+        });
         Some(view! {
             <section class="success" role="status" data-testid="success">
                 <Icon name="circle-check" />
@@ -97,7 +110,17 @@ fn outputs_view(outputs: Vec<(String, OutputValue)>) -> impl IntoView {
     let rows = outputs
         .into_iter()
         .filter_map(|(name, output)| {
-            let value = output.value?;
+            let Some(value) = output.value else {
+                // Such as a secret, which readers do not get.
+                let error = output.error?;
+                return Some(view! {
+                    <div class="success-output" data-output=name.clone()>
+                        <dt>{name.clone()}</dt>
+                        <dd class="quiet">{prose(&error)}</dd>
+                    </div>
+                }
+                .into_any());
+            };
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             // Only these schemes become links: `javascript:` in an output must stay text.
             let is_address = text.starts_with("http://") || text.starts_with("https://");
@@ -116,14 +139,24 @@ fn outputs_view(outputs: Vec<(String, OutputValue)>) -> impl IntoView {
                     <dt>{name.clone()}</dt>
                     <dd>{shown}</dd>
                 </div>
-            })
+            }
+            .into_any())
         })
         .collect_view();
     view! { <dl class="success-outputs">{rows}</dl> }
 }
 
-/// Comparison with the previous run of the same kind that succeeded. `None` if there is none.
-fn compared(run: &Run, runs: &[Run]) -> Option<String> {
+/// An earlier run to compare with.
+#[derive(Debug, PartialEq)]
+struct Before {
+    /// Its id.
+    run: String,
+    /// Its duration in milliseconds.
+    took_ms: f64,
+}
+
+/// The previous run of the same kind that succeeded. `None` if there is none.
+fn compared(run: &Run, runs: &[Run]) -> Option<Before> {
     let took = |run: &Run| {
         let ended = time::parse(run.ended.as_deref()?)?;
         Some(ended - time::parse(run.started.as_deref()?)?)
@@ -134,10 +167,10 @@ fn compared(run: &Run, runs: &[Run]) -> Option<String> {
             && one.state == RunState::Succeeded
             && one.created < run.created
     })?;
-    Some(format!(
-        "The one before took {}.",
-        time::duration(took(before)?)
-    ))
+    Some(Before {
+        run: before.id.clone(),
+        took_ms: took(before)?,
+    })
 }
 
 #[cfg(test)]
@@ -163,7 +196,11 @@ mod tests {
             run("deploy", "00", "09"),
         ];
         let before = |at: usize| compared(&runs[at], &runs);
-        assert_eq!(before(0).as_deref(), Some("The one before took 12 s."));
+        let twenty = Before {
+            run: "20".to_owned(),
+            took_ms: 12_000.0,
+        };
+        assert_eq!(before(0), Some(twenty));
         assert_eq!(before(1), None);
         assert_eq!(before(2), None);
     }

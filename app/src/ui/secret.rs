@@ -7,6 +7,11 @@ use crate::ui::{CopyButton, Icon};
 /// The cover. Its length tells nothing about the secret.
 const COVER: &str = "••••••••";
 
+/// A covered secret whose value the page does not have.
+pub fn covered() -> AnyView {
+    view! { <span class="quiet" role="img" aria-label="Covered secret">{COVER}</span> }.into_any()
+}
+
 /// A covered secret with "Show" and "Copy". A copy does not show it.
 #[component]
 pub fn SecretText(
@@ -21,8 +26,7 @@ pub fn SecretText(
         if shown.get() {
             view! { <code>{secret.get_value()}</code> }.into_any()
         } else {
-            view! { <span class="quiet" role="img" aria-label="Covered secret">{COVER}</span> }
-                .into_any()
+            covered()
         }
     };
     let verb = move || if shown.get() { "Hide" } else { "Show" };

@@ -49,7 +49,7 @@ pub fn run_title(run: &Run) -> Cow<'static, str> {
         return format!("Command: {}", command.title).into();
     }
     let title = match run.kind {
-        _ if run.rolls_back => "Rollback",
+        _ if run.rolls_back => "Roll back",
         RunKind::Deploy => "Deploy",
         RunKind::Update => "Update",
         RunKind::Undeploy => "Undeploy",

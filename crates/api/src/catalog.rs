@@ -26,6 +26,9 @@ pub struct Uploaded {
     /// True if this version was made from a form, so that the form of the next version can be filled.
     #[serde(default)]
     pub from_form: bool,
+    /// The template of the item's own test, `tests/design.yaml`. Only of drafts that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
 }
 
 /// An item of the project that a deployment uses.

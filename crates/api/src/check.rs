@@ -128,6 +128,10 @@ pub struct ChangedProperty {
 pub struct RepairRequest {
     /// Id of the check that the user has seen. Refused if there is a newer one, or a newer run.
     pub check: String,
+    /// The `digest` of the plan that the user has reviewed. Refused with `plan-changed` if the plan has other changes now.
+    /// Without it, nothing is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_digest: Option<String>,
     /// Starts even if a quota is too small. Without this, the request is refused with `quota-exceeded`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub despite_quota: bool,

@@ -28,7 +28,8 @@ pub struct DeployRequest {
     /// longer stored, the run belongs to the design and to none of its versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design_version: Option<u32>,
-    /// For an update: id of an earlier run whose content is deployed again, in place of a template or design.
+    /// For an update: id of an earlier run whose content is deployed again, in place of a template or design. The update is
+    /// a roll-back to that run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// Parameter values. As in Heat, a value under `parameters` of an environment takes precedence.
@@ -50,6 +51,10 @@ pub struct DeployRequest {
     /// this run, and the update begins by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
+    /// Versions of catalogue items, by name, which can be drafts. Of the other items, a new deployment gets the newest
+    /// version, and an update keeps the deployment's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: BTreeMap<String, String>,
     /// Starts even if a quota is too small. Without this, the request is refused with `quota-exceeded`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub despite_quota: bool,
@@ -88,6 +93,10 @@ pub struct UpgradeRequest {
     /// newer run. Without it, nothing is checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_run: Option<String>,
+    /// The `digest` of the plan that the user has reviewed. Refused with `plan-changed` if the plan has other changes now.
+    /// Without it, nothing is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_digest: Option<String>,
 }
 
 /// The response to a deploy, an update or an undeploy.

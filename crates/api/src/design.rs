@@ -31,6 +31,19 @@ pub struct NodePosition {
     /// Height, if set by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<f64>,
+    /// For a folded frame: its corner before it was folded. The positions of its contents are relative to that corner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folded: Option<NodeCorner>,
+}
+
+/// Upper left corner of a node, in canvas pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NodeCorner {
+    /// Left edge.
+    pub x: f64,
+    /// Top edge.
+    pub y: f64,
 }
 
 /// `POST /api/v1/designs` and `PUT /api/v1/designs/{id}`.
@@ -212,7 +225,8 @@ pub struct PlanRequest {
     /// Repairs what the last check of the deployment has found, unless a run has come after it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repair: bool,
-    /// Versions of catalogue items, by name. Of the other items, the deployment keeps its versions.
+    /// Versions of catalogue items, by name, which can be drafts. Of the other items, the deployment keeps its versions,
+    /// and a new one gets the newest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<String, String>,
 }

@@ -41,8 +41,8 @@ pub use deployment::{
 pub use design::{
     Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
     DesignViewer, DesignWatch, ExportAdditions, ExportFormat, ExportNote, ExportNoteKind,
-    ExportRequest, Exported, Layout, NodePosition, PlanRequest, ValidateRequest, ValidateResponse,
-    ViewerRequest,
+    ExportRequest, Exported, Layout, NodeCorner, NodePosition, PlanRequest, ValidateRequest,
+    ValidateResponse, ViewerRequest,
 };
 pub use event::{Event, EventBody, LogHits, LogLevel, LogLine, LogPosition, LogStream};
 pub use hot::diagnostic::{Diagnostic, Severity};

@@ -17,7 +17,7 @@ pub struct Run {
     pub deployment: String,
     /// Purpose.
     pub kind: RunKind,
-    /// True if the run returns the deployment to its state before a failed change.
+    /// True if the run returns the deployment to an earlier state: the one before a failed change, or that of an earlier run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rolls_back: bool,
     /// The scaling that it carries out, if it was started for one.

@@ -49,6 +49,10 @@ pub struct ScaleRequest {
     /// newer run. Without it, nothing is checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_run: Option<String>,
+    /// The `digest` of the plan that the user has reviewed. Refused with `plan-changed` if the plan has other changes now.
+    /// Without it, nothing is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_digest: Option<String>,
     /// Starts even if a quota is too small. Without this, the request is refused with `quota-exceeded`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub despite_quota: bool,

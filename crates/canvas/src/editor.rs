@@ -126,15 +126,49 @@ impl Editor {
 
     /// Stores the positions of a drawing, without a history entry. After that no node moves by itself.
     pub fn settle(&mut self, drawing: &Drawing) {
+        let places = self.places_in(drawing);
+        if *self.places != places {
+            self.places = Arc::new(places);
+        }
+    }
+
+    /// Positions in a drawing, with chosen sizes, and with the contents of folded frames.
+    fn places_in(&self, drawing: &Drawing) -> Places {
         let mut places = drawing.places();
         for (name, place) in &mut places {
             if let Some(old) = self.places.get(name) {
                 (place.width, place.height) = (old.width, old.height);
+                place.folded = old.folded;
             }
         }
-        if *self.places != places {
-            self.places = Arc::new(places);
+        for node in drawing.hidden() {
+            if let Some(place) = self.places.get(&node.name) {
+                places.insert(node.name.clone(), *place);
+            }
         }
+        places
+    }
+
+    /// Folds a frame to a card, or unfolds it. Other nodes make room for an unfolded frame. Returns the label of the
+    /// change in the history, or `None` if the drawing has no such frame.
+    pub fn fold(&mut self, frame: &str, types: &Registry) -> Option<String> {
+        let drawing = self.draw(None, types);
+        let node = drawing.node(frame).filter(|node| node.is_network())?;
+        let mut places = self.places_in(&drawing);
+        let label = if node.is_folded {
+            let contents = drawing.hidden_in(frame);
+            layout::unfold(&mut places, frame, contents.map(|node| node.name.as_str()));
+            format!("Unfold {frame}")
+        } else {
+            places.get_mut(frame)?.folded = Some(node.rect.corner());
+            format!("Fold {frame}")
+        };
+        self.history.record(label.clone(), self.snapshot(), None);
+        self.places = Arc::new(places);
+        if node.is_folded {
+            self.make_room(frame, types);
+        }
+        Some(label)
     }
 
     /// Applies a command's proposal as one history entry. With a `key`, changes of the same key are merged (see
@@ -174,6 +208,7 @@ impl Editor {
                 Place {
                     width: place.width.or(old.width),
                     height: place.height.or(old.height),
+                    folded: old.folded,
                     ..*place
                 },
             );
@@ -200,11 +235,12 @@ impl Editor {
             .map(|node| (node.name.clone(), node.rect))
             .collect();
         let offsets = layout::make_room(&tops, &fixed.name);
-        let mut places = drawing.places();
+        let mut places = self.places_in(&drawing);
         for (name, offset) in offsets {
             for node in drawing.subtree(&name) {
                 if let Some(place) = places.get_mut(&node.name) {
-                    *place = Place::at(node.rect.moved(offset).corner());
+                    let corner = node.rect.moved(offset).corner();
+                    (place.x, place.y) = (corner.x, corner.y);
                 }
             }
         }

@@ -26,6 +26,10 @@ pub struct Place {
     pub width: Option<f64>,
     /// Minimum height.
     pub height: Option<f64>,
+    /// Corner that a folded frame had before it was folded. `None` if it is not folded.
+    ///
+    /// The places of its contents are relative to this corner, so a move of the folded frame does not change them.
+    pub folded: Option<CanvasPoint>,
 }
 
 impl Place {
@@ -345,7 +349,7 @@ fn set_routers(
         let frames = joined.filter_map(|edge| {
             nodes
                 .iter()
-                .find(|node| node.name == edge.to && node.kind == NodeKind::Frame)
+                .find(|node| node.name == edge.to && node.is_network())
         });
         let around = Rect::around(frames.map(|node| node.rect));
         let all = Rect::around(taken.iter().copied()).unwrap_or_default();
@@ -404,6 +408,22 @@ fn set_at(node: &mut Node, wanted: CanvasPoint, taken: &mut Vec<Rect>) {
     );
     node.rect = Rect::at(spot, node.rect.size());
     taken.push(node.rect);
+}
+
+/// Unfolds a frame in `places`: its contents get the position in it that they had before.
+pub fn unfold<'a>(places: &mut Places, frame: &str, contents: impl Iterator<Item = &'a str>) {
+    let Some(place) = places.get_mut(frame) else {
+        return;
+    };
+    let Some(before) = place.folded.take() else {
+        return;
+    };
+    let way = CanvasPoint::new(place.x, place.y).since(before);
+    for name in contents {
+        if let Some(place) = places.get_mut(name) {
+            (place.x, place.y) = (place.x + way.dx, place.y + way.dy);
+        }
+    }
 }
 
 /// Offsets that make room for a node that has grown: every top-level node that overlaps `fixed` is moved to the right

@@ -8,6 +8,9 @@ use crate::geometry::Rect;
 /// Name of the node for the Internet. No resource can have this name.
 pub const INTERNET: &str = "@internet";
 
+/// Reason of the ghosts of resources that an older version has.
+pub const REMOVED: &str = "removed since the older version";
+
 /// Kind of a node, which decides its drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
@@ -23,6 +26,17 @@ pub enum NodeKind {
     Chip,
     /// A card for any other resource.
     Card,
+}
+
+impl NodeKind {
+    /// Layer of the node: parents are below their children.
+    pub(crate) fn layer(self) -> u8 {
+        match self {
+            NodeKind::Frame => 0,
+            NodeKind::Chip => 2,
+            _ => 1,
+        }
+    }
 }
 
 /// A tag on a node.
@@ -78,7 +92,7 @@ pub struct Node {
     pub parts: Vec<Part>,
     /// Marks: public, bastion.
     pub marks: Marks,
-    /// Number of members, for a group or a nested template.
+    /// Number of members, for a group, a nested template or a folded frame.
     pub members: Option<usize>,
     /// Contents at any depth, if a plan has them.
     pub inside: Vec<Member>,
@@ -86,8 +100,22 @@ pub struct Node {
     pub off: Option<String>,
     /// Reason, if a pass adds the resource.
     pub ghost: Option<String>,
+    /// True for a folded frame, which is a card.
+    pub is_folded: bool,
     /// Position and size.
     pub rect: Rect,
+}
+
+impl Node {
+    /// True for a ghost of a resource that an older version has. Nothing can be done with it.
+    pub fn is_removed(&self) -> bool {
+        self.ghost.as_deref() == Some(REMOVED)
+    }
+
+    /// True for a network, folded or not.
+    pub fn is_network(&self) -> bool {
+        self.kind == NodeKind::Frame || self.is_folded
+    }
 }
 
 /// Meaning of a line.

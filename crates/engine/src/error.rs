@@ -286,7 +286,7 @@ impl Error {
                 "Mend the problems that are listed, pack it and upload it again."
             }
             Error::RepositoryRefused(_) => {
-                "Correct the address, or pack the item's folder as tar.gz and upload it."
+                "Correct the address, or pack the item's folder as tar.gz or zip and upload it."
             }
             Error::ItemNameTaken(_) => "Give your item another `name` in `item.yml`.",
             Error::ItemVersionTaken { .. } => {

@@ -105,8 +105,9 @@ mod testing;
 pub use config::Config;
 pub use engine::{
     Changes, DueCheck, Engine, Force, Hidden, LogFilter, LogSearch, NewDeployment, PermittedCheck,
-    PermittedScaling, PolicySignal, Preview, SignalReceiver, Workload,
+    PermittedScaling, PolicySignal, Preview, RollBack, SignalReceiver, Workload,
 };
 pub use error::{CODES, Error, Result};
+pub use signals::SIGNAL_BYTES_MAX;
 pub use store::{EventFilter, LogQuota, Page, Range};
 pub use tenant::{Actor, Tenant, VaultKey};

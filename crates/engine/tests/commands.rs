@@ -335,6 +335,13 @@ async fn commands_of_items(place: &Place) {
         let (run, _) = place.run(of("nginx", command)).await;
         assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     }
+    let psql = async |sql: &str| {
+        let sql = format!("cd / && runuser -u postgres -- psql -qtA shop -c '{sql}'");
+        let (run, events) = place.run(on(&["s5"], &sql)).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        output(&events)
+    };
+    psql("CREATE TABLE words (word text); INSERT INTO words VALUES ($$before$$)").await;
     let (run, events) = place.run(of("postgresql", "backup")).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let lines = output(&events);
@@ -347,6 +354,16 @@ async fn commands_of_items(place: &Place) {
         .run(on(&["s5"], &format!("pg_restore --list {path}")))
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    psql("DELETE FROM words").await;
+    let (run, events) = place.run(of("postgresql", "restore")).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let lines = output(&events);
+    let restored = lines.iter().any(|(_, line)| line.contains(path));
+    assert!(restored, "{lines:?}");
+    assert_eq!(
+        psql("SELECT word FROM words").await,
+        [("s5".into(), "before".into())]
+    );
 }
 
 async fn commands_wait_for_each_other_on_a_server(place: &Place) {

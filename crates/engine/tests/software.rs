@@ -10,6 +10,8 @@
 )]
 mod bench;
 
+#[path = "software/asking.rs"]
+mod asking;
 #[path = "software/authors.rs"]
 mod authors;
 #[path = "software/gate.rs"]
@@ -150,7 +152,7 @@ async fn a_server_killed_behind_our_back_is_found_and_repaired_with_its_software
 
     let request = api::RepairRequest {
         check: found.id,
-        despite_quota: false,
+        ..api::RepairRequest::default()
     };
     let repaired = bench
         .engine

@@ -1,6 +1,7 @@
 //! The lab on Docker: interfaces, filters and address translation match the API.
 //!
-//! Needs root, Docker, and the images `stackloom-lab-server` and `stackloom-lab-router` (built by `cargo xtask build`).
+//! Needs root, Docker, and the images `stackloom-lab-server` and `stackloom-lab-router`:
+//! `cargo test -p lab --test docker -- --ignored`; `cargo xtask test unit` builds the images and runs it.
 //! All objects have a name and range of their own, and are removed before and after the test.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
@@ -125,6 +126,7 @@ async fn inside(server: &str, command: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root, Docker and the lab's images; `cargo xtask test unit` runs it beside the others"]
 async fn packets_follow_networks_routers_and_security_groups() {
     let lab = LAB
         .starts(LabConfig::docker(NAME, PUBLIC.parse().unwrap()))

@@ -176,6 +176,7 @@ impl Made {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root, Docker and the lab's images; `cargo xtask test unit` runs it beside the others"]
 async fn a_restart_keeps_everything_and_a_reset_nothing() {
     let state = tempfile::tempdir().unwrap();
     let lab = LAB.starts(config(state.path())).await;

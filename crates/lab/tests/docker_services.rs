@@ -129,6 +129,7 @@ async fn wait_for_answers(url: &str, wanted: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root, Docker and the lab's images; `cargo xtask test unit` runs it beside the others"]
 async fn servers_get_metadata_snapshots_and_a_load_balancer() {
     let lab = LAB
         .starts(LabConfig::docker(NAME, PUBLIC.parse().unwrap()))
@@ -416,6 +417,7 @@ fn balancers(numbers: &BTreeMap<String, u32>) -> Wiring {
 
 /// When HAProxy is starting or reloading during a change, the last configuration still takes effect.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root, Docker and the lab's images; `cargo xtask test unit` runs it beside the others"]
 async fn a_load_balancer_is_running_its_last_change() {
     const TOLD: Machine = Machine("lab-test-told");
     let range = "172.31.15.0/24".parse().unwrap();

@@ -184,6 +184,25 @@ impl ResourceSpec {
                 .get(types::host_property(&self.resource_type))?,
         )
     }
+
+    /// True for a wait condition whose signals are fetched over SSH.
+    pub fn fetches_signals(&self) -> bool {
+        self.marks.signals_over_ssh && types::is_wait_condition(&self.resource_type)
+    }
+
+    /// The servers of which a wait condition's signals are fetched over SSH. `resource` finds a resource by name.
+    pub fn signal_servers<'a>(
+        &'a self,
+        resource: impl Fn(&str) -> Option<&'a ResourceSpec>,
+    ) -> impl Iterator<Item = &'a str> {
+        let fetches = self.fetches_signals();
+        let signals = move |name: &&str| {
+            fetches
+                && resource(name)
+                    .is_some_and(|spec| spec.resource_type == SERVER && spec.marks.signals_over_ssh)
+        };
+        self.requires.iter().map(String::as_str).filter(signals)
+    }
 }
 
 /// Name of an older copy of a resource until it is deleted: `web@1`. No template can contain such a name.

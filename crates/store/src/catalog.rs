@@ -101,6 +101,30 @@ impl Store {
         Ok(Outcome::of(done.rows_affected()))
     }
 
+    /// Deletes a version of an item, unless a deployment uses it that is not undeployed. True if it is deleted.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn item_delete_unused(
+        &self,
+        tenant: &Tenant,
+        (name, version): (&str, &str),
+    ) -> Result<bool> {
+        let done = sqlx::query(
+            "DELETE FROM catalog_items WHERE cloud = $1 AND project_id = $2 AND name = $3 AND version = $4 AND NOT EXISTS \
+             (SELECT 1 FROM deployment_items i JOIN deployments d ON d.id = i.deployment \
+             WHERE d.cloud = $1 AND d.project_id = $2 AND i.item = $3 AND i.version = $4 AND d.state <> 'undeployed')",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(name)
+        .bind(version)
+        .execute(&self.pool)
+        .await
+        .map_err(Error::at("deleting a version of a catalogue item"))?;
+        Ok(done.rows_affected() > 0)
+    }
+
     /// The archive of a version of an item. `None` if there is no such version, or it has none.
     ///
     /// # Errors
@@ -289,6 +313,25 @@ mod tests {
                 let version = version.map(str::to_owned);
                 (deployment.to_owned(), version, components.to_owned())
             };
+            // A version that a deployment uses is not deleted.
+            let archive = async |version: &str| {
+                let archive = store.item_archive(&tenant(), ("nginx", version)).await;
+                archive.unwrap()
+            };
+            for (version, is_used) in [("1.2.0", true), ("1.3.0", false)] {
+                let key = ("nginx", version);
+                let inserted = store
+                    .item_insert(&tenant(), key, "d", 1, ("ada", "ada"), b"x")
+                    .await;
+                assert_eq!(inserted.unwrap(), Outcome::Done);
+                for stranger in strangers() {
+                    let deleted = store.item_delete_unused(&stranger, key).await;
+                    assert!(!deleted.unwrap());
+                }
+                store.item_delete_unused(&tenant(), key).await.unwrap();
+                assert_eq!(archive(version).await.is_some(), is_used, "{version}");
+            }
+
             let expected = [
                 own("blog", Some("1.2.0"), "spare web"),
                 own("shop", None, "front"),

@@ -60,7 +60,9 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1190_audit_named_projects"
     "1211_audit_deployments"
     "1230_resource_health"
+    "1240_engine_run_changes"
     "1270_run_beside"
+    "1280_signal_source"
     "1330_snapshots"
 };
 
@@ -90,7 +92,9 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1190_audit_named_projects"
     "1211_audit_deployments"
     "1230_resource_health"
+    "1240_engine_run_changes"
     "1270_run_beside"
+    "1280_signal_source"
     "1330_snapshots"
 };
 

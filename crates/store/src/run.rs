@@ -1,6 +1,6 @@
 //! Runs. A run executes a workflow, which is stored completely with it.
 
-use api::{CloudFacts, Run, RunCommand, RunContent, RunKind, RunState, Scaling, Workflow};
+use api::{Change, CloudFacts, Run, RunCommand, RunContent, RunKind, RunState, Scaling, Workflow};
 use sqlx::Row as _;
 
 use crate::{
@@ -67,7 +67,7 @@ pub struct NewRun<'a> {
     pub kind: RunKind,
     /// True if it continues after failed steps.
     pub forced: bool,
-    /// True for a roll-back to the last good content.
+    /// True for a roll-back to the last good content, or to that of an earlier run.
     pub rolls_back: bool,
     /// Facts about the cloud, if the run is rolled back when it fails.
     pub roll_back: Option<&'a CloudFacts>,
@@ -77,6 +77,8 @@ pub struct NewRun<'a> {
     pub command: Option<&'a RunCommand>,
     /// The workflow.
     pub workflow: &'a Workflow,
+    /// The changes of its plan, without unchanged resources. `None` for a run without a plan, such as a command.
+    pub changes: Option<&'a [Change]>,
     /// The user who started it.
     pub author: &'a str,
     /// Id of this user in the cloud.
@@ -206,6 +208,24 @@ impl Store {
         .fetch_optional(&self.pool)
         .await;
         read_one(row, content, "reading the content of a run")
+    }
+
+    /// The changes of a run's plan. `None` for a run without a plan, and for one from before they were stored.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn run_changes(&self, tenant: &Tenant, id: &str) -> Result<Option<Vec<Change>>> {
+        let row = sqlx::query(
+            "SELECT changes FROM run_contents \
+             WHERE run IN (SELECT id FROM runs WHERE id = $1 AND cloud = $2 AND project_id = $3)",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(&self.pool)
+        .await;
+        let changes = |row: &Row| from_json_column(row.try_get("changes")?);
+        Ok(read_one(row, changes, "reading the plan of a run")?.flatten())
     }
 
     /// The newest successful run of a deployment that scaled this group.
@@ -364,12 +384,13 @@ impl Transaction {
         }
         let failed = self.failed();
         sqlx::query(
-            "INSERT INTO run_contents (run, template, beside, layout, parameters, design, design_version) \
+            "INSERT INTO run_contents (run, template, beside, layout, parameters, design, design_version, changes) \
              SELECT runs.id, deployments.template, deployments.beside, deployments.layout, deployments.parameters, deployments.design, \
-             deployments.design_version \
+             deployments.design_version, CAST($2 AS TEXT) \
              FROM runs JOIN deployments ON deployments.id = runs.deployment WHERE runs.id = $1",
         )
         .bind(new.id)
+        .bind(new.changes.map(|changes| to_json(&changes)))
         .execute(self.connection())
         .await
         .map_err(&failed)?;
@@ -569,7 +590,12 @@ pub(crate) fn shown(row: &Row) -> sqlx::Result<Run> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Database, deployment_insert, run_insert, strangers, tenant};
+    use api::Change;
+
+    use crate::{
+        NewRun, Outcome,
+        testing::{Database, deployment_insert, run_insert, strangers, tenant},
+    };
 
     #[tokio::test]
     async fn only_its_project_reads_the_content_of_a_run() {
@@ -585,6 +611,46 @@ mod tests {
             assert_eq!(content.template, row.shown.template);
             for stranger in strangers() {
                 assert_eq!(store.run_content(&stranger, "r").await.unwrap(), None);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn only_its_project_reads_the_plan_of_a_run() {
+        let change: Change = serde_json::from_value(serde_json::json!({
+            "action": "create", "resource": "net", "type": "OS::Neutron::Net", "origin": {"from": "drawn"},
+        }))
+        .unwrap();
+        for Database { store, .. } in &Database::each().await {
+            deployment_insert(store, &tenant(), "d").await;
+            run_insert(store, &tenant(), "d", "unplanned", &Default::default()).await;
+            assert_eq!(
+                store.run_changes(&tenant(), "unplanned").await.unwrap(),
+                None
+            );
+            deployment_insert(store, &tenant(), "e").await;
+            let mut transaction = store.begin("testing").await.unwrap();
+            let planned = NewRun {
+                id: "planned",
+                deployment: "e",
+                kind: api::RunKind::Deploy,
+                forced: false,
+                rolls_back: false,
+                roll_back: None,
+                scaling: None,
+                command: None,
+                workflow: &Default::default(),
+                changes: Some(std::slice::from_ref(&change)),
+                author: "demo",
+                author_id: "demo-id",
+            };
+            let inserted = transaction.run_insert(&tenant(), planned).await.unwrap();
+            assert_eq!(inserted, Outcome::Done);
+            transaction.commit().await.unwrap();
+            let changes = store.run_changes(&tenant(), "planned").await.unwrap();
+            assert_eq!(changes.as_deref(), Some(&[change.clone()][..]));
+            for stranger in strangers() {
+                assert_eq!(store.run_changes(&stranger, "planned").await.unwrap(), None);
             }
         }
     }

@@ -62,6 +62,8 @@ pub struct NewSignal {
     pub reason: Option<String>,
     /// The sender's data.
     pub data: Value,
+    /// The server and the file that it was fetched from. It is stored once. `None` for signals over HTTP.
+    pub source: Option<String>,
 }
 
 /// The treatment of a signal that arrived.
@@ -83,7 +85,8 @@ const OF_TARGET: &str = "deployment = $1 AND resource = $4 AND incarnation = $5 
     AND deployment IN (SELECT id FROM deployments WHERE id = $1 AND cloud = $2 AND project_id = $3)";
 
 impl Store {
-    /// Stores a signal. It replaces an earlier one with the same id.
+    /// Stores a signal. It replaces an earlier one with the same id. One that was stored from the same source stays as it
+    /// is.
     ///
     /// # Errors
     /// If the database fails.
@@ -102,13 +105,20 @@ impl Store {
         if exists.is_none() {
             return Ok(SignalOutcome::NoTarget);
         }
-        let ids = sqlx::query(statement(&["SELECT id FROM signals WHERE ", OF_TARGET]));
-        let ids = of(ids, target).fetch_all(transaction.connection()).await;
-        let ids = read_all(
-            ids,
-            |row: &Row| row.try_get::<String, _>("id"),
+        let known = sqlx::query(statement(&[
+            "SELECT id, source FROM signals WHERE ",
+            OF_TARGET,
+        ]));
+        let known = of(known, target).fetch_all(transaction.connection()).await;
+        let known: Vec<(String, Option<String>)> = read_all(
+            known,
+            |row: &Row| Ok((row.try_get("id")?, row.try_get("source")?)),
             "storing a signal",
         )?;
+        let (ids, sources): (Vec<_>, Vec<_>) = known.into_iter().unzip();
+        if signal.source.is_some() && sources.contains(&signal.source) {
+            return Ok(SignalOutcome::Stored);
+        }
         let number = ids.len() + 1;
         let id = signal.id.clone().unwrap_or_else(|| number.to_string());
         if ids.len() >= SIGNALS_MAX as usize && !ids.contains(&id) {
@@ -116,9 +126,10 @@ impl Store {
         }
         let reason = signal.reason.clone();
         let insert = sqlx::query(
-            "INSERT INTO signals (deployment, resource, incarnation, id, status, reason, data, at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (deployment, resource, incarnation, id) \
-             DO UPDATE SET status = excluded.status, reason = excluded.reason, data = excluded.data, at = excluded.at",
+            "INSERT INTO signals (deployment, resource, incarnation, id, status, reason, data, at, source) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (deployment, resource, incarnation, id) \
+             DO UPDATE SET status = excluded.status, reason = excluded.reason, data = excluded.data, at = excluded.at, \
+             source = excluded.source",
         )
         .bind(&target.deployment)
         .bind(&target.resource)
@@ -127,7 +138,8 @@ impl Store {
         .bind(to_text(&signal.status))
         .bind(reason.unwrap_or_else(|| format!("Signal {number} received")))
         .bind(to_json(&signal.data))
-        .bind(now_text());
+        .bind(now_text())
+        .bind(signal.source.as_deref());
         insert
             .execute(transaction.connection())
             .await
@@ -230,6 +242,7 @@ mod tests {
             status: SignalStatus::Success,
             reason: None,
             data: json!({"port": 80}),
+            source: None,
         }
     }
 
@@ -279,6 +292,23 @@ mod tests {
             assert_eq!(store.signal_list(&target()).await.unwrap().len(), 2);
             store.signal_delete(&target(), None).await.unwrap();
             assert_eq!(store.signal_list(&target()).await.unwrap(), []);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_of_a_server_is_stored_once() {
+        for database in Database::each().await {
+            prepare(&database).await;
+            let store = &database.store;
+            for source in ["web/1", "web/1", "web/2", "db/1"] {
+                let signal = NewSignal {
+                    source: Some(source.into()),
+                    ..with_id(None)
+                };
+                let stored = store.signal_put(&target(), &signal).await.unwrap();
+                assert_eq!(stored, SignalOutcome::Stored);
+            }
+            assert_eq!(store.signal_list(&target()).await.unwrap().len(), 3);
         }
     }
 

@@ -8,7 +8,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use engine::catalog::Published;
+use engine::catalog::{Published, Stage};
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use types::catalog::role::RoleDraft;
@@ -34,13 +34,29 @@ pub async fn list(
     Ok(Json(catalog.items().map(|item| item.entry()).collect()))
 }
 
-/// One item, with its inputs, outputs and README.
-#[utoipa::path(get, path = "/api/v1/catalog/{item}", tag = "catalogue", params(("item" = String, Path)), responses((status = 200, body = Object)))]
+/// `?version=...`
+#[derive(Deserialize)]
+pub struct VersionQuery {
+    version: Option<String>,
+}
+
+/// One item, with its inputs, outputs and README: its newest version, or of the project's items, another one or a draft.
+#[utoipa::path(
+    get, path = "/api/v1/catalog/{item}", tag = "catalogue",
+    params(("item" = String, Path), ("version" = Option<String>, Query)), responses((status = 200, body = Object))
+)]
 pub async fn get(
     State(services): State<Services>,
     caller: Caller,
     Path(name): Path<String>,
+    Query(VersionQuery { version }): Query<VersionQuery>,
 ) -> Result<Json<CatalogEntry>> {
+    if let Some(version) = version {
+        let item = services
+            .engine
+            .item_version(caller.tenant(), &name, &version);
+        return Ok(Json(item.await?.entry()));
+    }
     let catalog = services.engine.catalog(caller.tenant()).await?;
     let item = catalog.get(&name).map(|item| Json(item.entry()));
     item.ok_or_else(|| {
@@ -87,32 +103,37 @@ pub async fn uses(
     Ok(Json(uses.await?))
 }
 
-/// `?manifest=...`
+/// `?manifest=...&draft=true`
 #[derive(Deserialize)]
 pub struct UploadQuery {
     manifest: Option<String>,
+    #[serde(default)]
+    draft: bool,
 }
 
-/// Publishes an item of the project from a tar.gz, or from a git repository: an Ansible role with an `item.yml`.
+/// Publishes an item of the project from a tar.gz or zip, or from a git repository: an Ansible role with an `item.yml`.
 ///
 /// The archive contains the item itself or one folder with it. A repository is named by a JSON body: `url`, and if need
 /// be `reference` and `folder`. Its files are stored unchanged and run in the sandbox
 /// only. A version never changes: the same files again change nothing (200), other files under the same version are
 /// refused (409). Deployments keep the version of their creation. A role without an `item.yml` gets the text in `manifest`,
-/// and options from its defaults if it describes none.
+/// and options from its defaults if it describes none. With `draft`, the item is not published: its version ends with a
+/// digest of its files, and only a deployment that names this version in `versions` uses it. The next draft replaces it.
 #[utoipa::path(
     post, path = "/api/v1/catalog", tag = "catalogue",
-    params(("manifest" = Option<String>, Query)), request_body(content = Vec<u8>, content_type = "application/gzip"),
+    params(("manifest" = Option<String>, Query), ("draft" = Option<bool>, Query)), request_body(content = Vec<u8>, content_type = "application/gzip"),
     responses((status = 201, body = Object), (status = 200, description = "The project has it already", body = Object))
 )]
 pub async fn upload(
     State(services): State<Services>,
     Member(caller): Member,
-    Query(UploadQuery { manifest }): Query<UploadQuery>,
+    Query(UploadQuery { manifest, draft }): Query<UploadQuery>,
     request: Request,
 ) -> Result<Response> {
     let archive = archive(&services, &caller, request).await?;
-    let published = services.engine.publish(&caller.actor, archive, manifest);
+    let published = services
+        .engine
+        .publish(&caller.actor, archive, manifest, stage(draft));
     Ok(answer(published.await?))
 }
 
@@ -151,7 +172,7 @@ pub async fn git_hosts(State(services): State<Services>, _: Caller) -> Json<Vec<
 async fn archive(services: &Services, caller: &Caller, request: Request) -> Result<Vec<u8>> {
     let limit = services.config.upload_mib as usize * 1024 * 1024;
     match media_type(request.headers()).as_str() {
-        "application/gzip" | "application/x-gzip" => {
+        "application/gzip" | "application/x-gzip" | "application/zip" => {
             // Before the body is read, because it is kept in memory.
             let _slot = upload_slot(services, caller)?;
             let hint = "Leave large files out of the role. It can download them when it runs.";
@@ -165,7 +186,7 @@ async fn archive(services: &Services, caller: &Caller, request: Request) -> Resu
         }
         _ => Err(Error::new(
             codes::UNSUPPORTED_MEDIA_TYPE,
-            "The request's body is declared neither as a tar.gz archive nor as JSON.",
+            "The request's body is declared neither as a tar.gz or zip archive nor as JSON.",
         )
         .hint(
             "Pack the item's folder and send it with the header `Content-Type: application/gzip`.",
@@ -189,7 +210,16 @@ pub(super) fn upload_slot(services: &Services, caller: &Caller) -> Result<OwnedS
     })
 }
 
-/// The published item with its address: 201, or 200 if the project already had it.
+/// The stage that a request asks for.
+pub(super) fn stage(draft: bool) -> Stage {
+    if draft {
+        Stage::Draft
+    } else {
+        Stage::Published
+    }
+}
+
+/// The stored item with its address: 201, or 200 if the project already had it.
 pub(super) fn answer(published: Published) -> Response {
     let status = if published.was_there {
         StatusCode::OK
@@ -197,6 +227,10 @@ pub(super) fn answer(published: Published) -> Response {
         StatusCode::CREATED
     };
     let item = published.item.entry();
-    let place = format!("/api/v1/catalog/{}", item.item.name);
+    let mut place = format!("/api/v1/catalog/{}", item.item.name);
+    if types::catalog::is_draft(&item.item.version) {
+        // Of the characters of versions, only `+` has another meaning in a query.
+        place += &format!("?version={}", item.item.version.replace('+', "%2B"));
+    }
     (status, [(header::LOCATION, place)], Json(item)).into_response()
 }

@@ -1,7 +1,7 @@
 //! Deployments of templates.
 
 use api::{
-    DeployRequest, Deployment, Layout, Run, ScaleRequest, Started, Stray, TemplateFiles,
+    DeployRequest, Deployment, Layout, Plan, Run, ScaleRequest, Started, Stray, TemplateFiles,
     UpgradeRequest,
 };
 use axum::{
@@ -9,7 +9,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use engine::{Changes, Force, NewDeployment};
+use engine::{Changes, Force, NewDeployment, RollBack};
 use serde::Deserialize;
 
 use crate::{
@@ -58,6 +58,7 @@ pub async fn create(
         parameters: request.parameters,
         design: wanted.design,
         design_version: wanted.design_version,
+        versions: request.versions,
         cloud,
         plan_digest: request.plan_digest,
         despite_quota: request.despite_quota,
@@ -113,7 +114,9 @@ pub async fn update(
         parameters: request.parameters,
         design: wanted.design,
         design_version: wanted.design_version,
+        versions: request.versions,
         cloud,
+        rolls_back: request.run.map(|_run| RollBack::EarlierRun),
         base_run: request.base_run,
         plan_digest: request.plan_digest,
         instead_of: request.instead_of,
@@ -183,24 +186,45 @@ pub struct BaseQuery {
     base_run: Option<String>,
 }
 
+/// The plan of the run that returns the deployment to its state before a failed change. For members.
+#[utoipa::path(get, path = "/api/v1/deployments/{id}/rollback", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Object)))]
+pub async fn roll_back_plan(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+) -> Result<Json<Plan>> {
+    let cloud = services.facts.of(&caller.actor).await;
+    let plan = services
+        .engine
+        .roll_back_plan(&caller.actor, &id, &cloud)
+        .await;
+    Ok(Json(plan?))
+}
+
+/// `?base_run=...&plan_digest=...`
+#[derive(Deserialize)]
+pub struct RollBackQuery {
+    base_run: Option<String>,
+    plan_digest: Option<String>,
+}
+
 /// Starts a run that returns the deployment to its state before a failed change.
 ///
-/// With `base_run`, the newest run that the user has seen, it is refused if there is a newer one.
-#[utoipa::path(post, path = "/api/v1/deployments/{id}/rollback", tag = "deployments", params(("id" = String, Path), ("base_run" = Option<String>, Query)), responses((status = 202, body = Started)))]
+/// With `base_run`, the newest run that the user has seen, it is refused if there is a newer one. With `plan_digest`, the
+/// `digest` of the plan that the user has reviewed, it is refused if the plan has other changes.
+#[utoipa::path(post, path = "/api/v1/deployments/{id}/rollback", tag = "deployments", params(("id" = String, Path), ("base_run" = Option<String>, Query), ("plan_digest" = Option<String>, Query)), responses((status = 202, body = Started)))]
 pub async fn roll_back(
     State(services): State<Services>,
     Member(caller): Member,
     Path(id): Path<String>,
-    Query(query): Query<BaseQuery>,
+    Query(query): Query<RollBackQuery>,
 ) -> Result<impl IntoResponse> {
     check_base(&services, &caller, &id, query.base_run.as_deref()).await?;
     let cloud = services.facts.of(&caller.actor).await;
-    Ok(accepted(
-        services
-            .engine
-            .roll_back(&caller.actor, &id, &cloud)
-            .await?,
-    ))
+    let started = services
+        .engine
+        .roll_back_reviewed(&caller.actor, &id, &cloud, query.plan_digest);
+    Ok(accepted(started.await?))
 }
 
 /// Starts a run that suspends all servers, dependents first. Memory, volumes and addresses are kept.

@@ -12,7 +12,10 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
-use canvas::layout::{Place, Places};
+use canvas::{
+    geometry::CanvasPoint,
+    layout::{Place, Places},
+};
 use convert::{
     export::{self, Additions, Export, Format, Source, archive},
     report::Kind,
@@ -209,6 +212,9 @@ fn places(layout: &Layout) -> Places {
                 y: place.y,
                 width: place.width,
                 height: place.height,
+                folded: place
+                    .folded
+                    .map(|corner| CanvasPoint::new(corner.x, corner.y)),
             };
             (name.clone(), place)
         })

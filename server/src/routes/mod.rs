@@ -92,7 +92,10 @@ pub fn api(services: &Services) -> Router<Services> {
             "/deployments/{id}/permission",
             post(permission::give).delete(permission::revoke),
         )
-        .route("/deployments/{id}/rollback", post(deployments::roll_back))
+        .route(
+            "/deployments/{id}/rollback",
+            get(deployments::roll_back_plan).post(deployments::roll_back),
+        )
         .route("/deployments/{id}/suspend", post(deployments::suspend))
         .route("/deployments/{id}/resume", post(deployments::resume))
         .route(
@@ -129,6 +132,7 @@ pub fn api(services: &Services) -> Router<Services> {
         )
         .route("/runs/{id}", get(runs::get))
         .route("/runs/{id}/content", get(runs::content))
+        .route("/runs/{id}/plan", get(runs::plan))
         .route("/runs/{id}/cancel", post(runs::cancel))
         .route("/runs/{id}/resume", post(runs::resume))
         .route("/runs/{id}/release", post(runs::release))

@@ -4,6 +4,7 @@ use api::{Plan, PlanRequest};
 use axum::extract::State;
 use engine::{Hidden, Preview};
 use hot::bundle::Bundle;
+use planner::deployed::GroupRequest;
 
 use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 
@@ -42,15 +43,18 @@ pub async fn plan(
     } else {
         Hidden::Unknown
     };
+    let groups = groups.into_iter();
+    let groups = groups.map(|(name, size)| (name, GroupRequest::Size(size)));
     let preview = Preview {
         template,
         bundle,
         parameters,
         cloud: facts,
         hidden,
-        groups,
+        groups: groups.collect(),
         repairs: repair,
         versions,
+        rolls_back: None,
     };
     let plan = services
         .engine

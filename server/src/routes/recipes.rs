@@ -5,32 +5,43 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use serde::Deserialize;
 use types::catalog::recipe::Recipe;
 
-use super::catalog::{answer, upload_slot};
+use super::catalog::{answer, stage, upload_slot};
 use crate::{
     auth::{Caller, Member},
     codes,
-    extract::Json,
+    extract::{Json, Query},
     problem::{Error, Result},
     services::Services,
 };
 
-/// Publishes the item of a form as an item of the project.
+/// `?draft=true`
+#[derive(Deserialize)]
+pub struct PublishQuery {
+    #[serde(default)]
+    draft: bool,
+}
+
+/// Publishes the item of a form as an item of the project, or stores it as a draft.
 ///
 /// The recipe becomes an Ansible role with an `item.yml`, under the rules of an upload. The path of a problem is that of
 /// its value, such as `files.0.path`.
 #[utoipa::path(
-    post, path = "/api/v1/recipes", tag = "catalogue", request_body = Object,
+    post, path = "/api/v1/recipes", tag = "catalogue", params(("draft" = Option<bool>, Query)), request_body = Object,
     responses((status = 201, body = Object), (status = 200, description = "The project has it already", body = Object))
 )]
 pub async fn publish(
     State(services): State<Services>,
     Member(caller): Member,
+    Query(PublishQuery { draft }): Query<PublishQuery>,
     Json(recipe): Json<Recipe>,
 ) -> Result<Response> {
     let _slot = upload_slot(&services, &caller)?;
-    let published = services.engine.publish_recipe(&caller.actor, &recipe);
+    let published = services
+        .engine
+        .publish_recipe(&caller.actor, &recipe, stage(draft));
     Ok(answer(published.await?))
 }
 

@@ -1,6 +1,6 @@
 //! Runs: read, cancel, resume, let go on at a hook.
 
-use api::{HookRelease, Run, RunContent};
+use api::{HookRelease, Plan, Run, RunContent};
 use axum::{
     extract::{Path, State},
     http::StatusCode,
@@ -33,6 +33,18 @@ pub async fn content(
     Ok(Json(
         services.engine.run_content(caller.tenant(), &id).await?,
     ))
+}
+
+/// The plan that a run carries out: its changes with their reasons, without unchanged resources, and its workflow.
+///
+/// It is the plan as it was accepted at the start of the run. Commands, suspensions and resumptions have none.
+#[utoipa::path(get, path = "/api/v1/runs/{id}/plan", tag = "runs", params(("id" = String, Path)), responses((status = 200, body = Object)))]
+pub async fn plan(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Plan>> {
+    Ok(Json(services.engine.run_plan(caller.tenant(), &id).await?))
 }
 
 /// Cancels a run. Always-run steps still run. A second cancel aborts steps that do not stop.

@@ -40,8 +40,6 @@ pub const POLICY_EVERY: Duration = Duration::from_secs(6);
 /// Time after which a sender can repeat a signal that came during a run.
 const RUNS_FOR: Duration = Duration::from_secs(30);
 
-/// Largest body of a signal to a handle, in bytes.
-const BODY_BYTES_MAX: usize = 16 * 1024;
 /// Largest body of a signal to a policy, in bytes. Alertmanager sends all alerts of a group in one.
 const ALARM_BYTES_MAX: usize = 256 * 1024;
 
@@ -85,7 +83,7 @@ pub async fn receive(
     match receiver.map_err(failed)? {
         SignalReceiver::Handle => {
             let hint = "Leave the data of the signal on the server.";
-            let body = read(body, BODY_BYTES_MAX, hint).await?;
+            let body = read(body, engine::SIGNAL_BYTES_MAX, hint).await?;
             let stored = services.engine.signal(&target, &body).await;
             stored.map_err(failed)?;
             Ok("signalled\n".into_response())

@@ -1,8 +1,6 @@
 //! Attacks that exhaust the server: each is answered clearly, and everybody else is served meanwhile.
 //!
-//! Attacks on what colleagues have are in `limits`. Attacks out of a sandbox need one, which this server has in Docker only:
-//! endless output and frames, and connections to elsewhere, are in the engine's unit tests of `sandbox` and its tests
-//! `sandbox`, output above a quota in the store's tests `log`.
+//! Attacks on what colleagues have are in `limits`, those of a role in its sandbox in `sandboxes`.
 
 use std::{
     io::{Read, Write},

@@ -56,7 +56,8 @@ fn manifest(name: &str, version: &str) -> String {
     )
 }
 
-fn packed(files: &[(&str, &str)]) -> Vec<u8> {
+/// An archive of an item with these files.
+pub fn packed(files: &[(&str, &str)]) -> Vec<u8> {
     let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (path, text) in files {
         let mut header = tar::Header::new_gnu();
@@ -275,4 +276,68 @@ async fn problems_of_a_form_have_the_paths_of_their_values() {
     let reader = stack.login("ada").await;
     let refused = reader.post("/api/v1/recipes", &recipe("1.0.0")).await;
     assert_eq!(problem(refused).await, (403, "reader-cannot-change".into()));
+}
+
+#[tokio::test]
+async fn a_draft_is_planned_only_by_who_names_its_version() {
+    let stack = Stack::start().await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let archive = item("greeter", "1.0.0", "- debug:");
+    let store = async |browser: &Client, archive: Vec<u8>| {
+        let request = browser
+            .request(Method::POST, "/api/v1/catalog")
+            .query(&[("draft", "true")])
+            .header(header::CONTENT_TYPE, "application/gzip")
+            .body(archive);
+        request.send().await.unwrap()
+    };
+    let stored = store(&demo, archive.clone()).await;
+    let place = stored.headers()[header::LOCATION]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    let draft = json(stored, 201).await;
+    let version = draft["version"].as_str().unwrap();
+    assert!(version.starts_with("1.0.0-draft."), "{version}");
+    assert_eq!(json(demo.get(&place).await, 200).await, draft);
+    assert_eq!(store(&demo, archive).await.status(), 200);
+
+    // It is in no catalogue, and in no design.
+    let hidden = (404, "not-found".to_owned());
+    assert_eq!(
+        problem(demo.get("/api/v1/catalog/greeter").await).await,
+        hidden
+    );
+    assert!(validate(&demo).await.contains("resource-type-unknown"));
+    let plan = async |browser: &Client, versions: Value| {
+        let body = json!({"template": TEMPLATE, "versions": versions});
+        browser.post("/api/v1/plan", &body).await
+    };
+    let named = json!({"greeter": version});
+    let planned = json(plan(&demo, named.clone()).await, 200).await;
+    let unknown = |plan: &Value| {
+        plan["diagnostics"]
+            .to_string()
+            .contains("resource-type-unknown")
+    };
+    assert!(!unknown(&planned), "{planned:#}");
+    assert!(unknown(&json(plan(&demo, json!({})).await, 200).await));
+
+    // Nobody else has it.
+    assert_eq!(problem(other.get(&place).await).await, hidden);
+    assert_eq!(problem(plan(&other, named.clone()).await).await, hidden);
+    let deployment = json!({"name": "test", "template": TEMPLATE, "versions": named});
+    let refused = other.post("/api/v1/deployments", &deployment).await;
+    assert_eq!(problem(refused).await, hidden);
+
+    // A draft of a form, under the rules of publishing.
+    let made = demo
+        .post("/api/v1/recipes?draft=true", &recipe("1.0.0"))
+        .await;
+    let made = json(made, 201).await;
+    let version = made["version"].as_str().unwrap();
+    assert!(version.starts_with("1.0.0-draft."), "{version}");
+    assert_eq!(made["uploaded"]["from_form"], true);
+    let published = demo.post("/api/v1/recipes", &recipe("1.0.0")).await;
+    assert_eq!(json(published, 201).await["version"], "1.0.0");
 }

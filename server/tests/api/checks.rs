@@ -78,7 +78,12 @@ async fn a_network_that_is_gone_is_found_and_created_again_by_its_project_alone(
         "it is gone from the cloud: it is created again"
     );
 
-    let request = json!({"check": found["id"]});
+    let other_plan = json!({"check": found["id"], "plan_digest": "other"});
+    assert_eq!(
+        problem(demo.post(&repair, &other_plan).await).await,
+        (409, "plan-changed".to_owned())
+    );
+    let request = json!({"check": found["id"], "plan_digest": plan["digest"]});
     let started = json(demo.post(&repair, &request).await, 202).await;
     assert_eq!(ended(&demo, &started).await, "succeeded");
     let listed = json(demo.get("/api/v1/deployments").await, 200).await;

@@ -42,7 +42,12 @@ async fn a_group_is_planned_and_scaled_by_a_size_or_a_policy() {
     let created = changes.iter().filter(|one| one["action"] == "create");
     assert_eq!(created.count(), 2, "{plan}");
 
-    let request = json!({"size": 3, "base_run": plan["base_run"]});
+    let other_plan = json!({"size": 3, "base_run": plan["base_run"], "plan_digest": "other"});
+    assert_eq!(
+        problem(demo.post(&scale, &other_plan).await).await,
+        (409, "plan-changed".to_owned())
+    );
+    let request = json!({"size": 3, "base_run": plan["base_run"], "plan_digest": plan["digest"]});
     let started = json(demo.post(&scale, &request).await, 202).await;
     assert_eq!(ended(&demo, &started).await, "succeeded");
     let run = format!("/api/v1/runs/{}", started["run"].as_str().unwrap());

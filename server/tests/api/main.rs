@@ -31,6 +31,7 @@ mod pulse;
 mod replace;
 mod requests;
 mod runs;
+mod sandboxes;
 mod security;
 mod sessions;
 mod signals;

@@ -1,5 +1,6 @@
 //! What was reviewed is what is deployed and recorded: the version of a design, and the changes of its plan.
 
+use lab::{CallFault, Fault};
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,6 +11,15 @@ use crate::{
 
 const ONE: &str =
     "heat_template_version: 2021-04-16\nresources:\n  net: {type: OS::Neutron::Net}\n";
+
+/// A network with a secret name.
+const HIDDEN_NAME: &str = "\
+heat_template_version: 2021-04-16
+parameters:
+  code: {type: string, hidden: true}
+resources:
+  net: {type: OS::Neutron::Net, properties: {name: {get_param: code}}}
+";
 
 /// A text with one more network.
 fn with(name: &str) -> String {
@@ -124,13 +134,113 @@ async fn a_plan_that_was_reviewed_is_deployed_or_refused() {
     request["plan_digest"] = reviewed;
     let returning = json(browser.put(&path, &request).await, 202).await;
     assert_eq!(ended(&browser, &returning).await, "succeeded");
+    let run = format!("/api/v1/runs/{}", returning["run"].as_str().unwrap());
+    let run = json(browser.get(&run).await, 200).await;
+    assert_eq!(
+        (&run["kind"], &run["rolls_back"]),
+        (&json!("update"), &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn a_run_keeps_its_plan_whatever_comes_after_it() {
+    let (_lab, _stack, browser) = start().await;
+    let request =
+        json!({"name": "shop", "template": HIDDEN_NAME, "parameters": {"code": "s3cr3t-1"}});
+    let started = json(browser.post("/api/v1/deployments", &request).await, 202).await;
+    assert_eq!(ended(&browser, &started).await, "succeeded");
+    let path = format!(
+        "/api/v1/deployments/{}",
+        started["deployment"].as_str().unwrap()
+    );
+    let request = json!({"name": "", "template": HIDDEN_NAME, "parameters": {"code": "s3cr3t-2"}});
+    let updating = json(browser.put(&path, &request).await, 202).await;
+    assert_eq!(ended(&browser, &updating).await, "succeeded");
+    let removing = json(browser.delete(&path).await, 202).await;
+    assert_eq!(ended(&browser, &removing).await, "succeeded");
+
+    for (run, action) in [
+        (&started, "create"),
+        (&updating, "update"),
+        (&removing, "delete"),
+    ] {
+        let path = format!("/api/v1/runs/{}/plan", run["run"].as_str().unwrap());
+        let plan = json(browser.get(&path).await, 200).await;
+        let changes = plan["changes"].as_array().unwrap();
+        assert_eq!(changes.len(), 1, "{plan}");
+        assert_eq!(
+            (&changes[0]["resource"], &changes[0]["action"]),
+            (&json!("net"), &json!(action))
+        );
+        assert!(!plan["workflow"]["steps"].as_array().unwrap().is_empty());
+        assert!(!plan.to_string().contains("s3cr3t"), "{plan}");
+        if action == "update" {
+            assert!(changes[0]["because"].is_string(), "{plan}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_roll_back_is_planned_and_then_started_or_refused() {
+    let (lab, stack, browser) = start().await;
+    let request =
+        json!({"name": "shop", "template": HIDDEN_NAME, "parameters": {"code": "s3cr3t-1"}});
+    let started = json(browser.post("/api/v1/deployments", &request).await, 202).await;
+    assert_eq!(ended(&browser, &started).await, "succeeded");
+    let path = format!(
+        "/api/v1/deployments/{}",
+        started["deployment"].as_str().unwrap()
+    );
+    let roll_back = format!("{path}/rollback");
+    let refused = (409, "not-possible-now".to_owned());
+    assert_eq!(problem(browser.get(&roll_back).await).await, refused);
+
+    // The second of two new networks fails.
+    lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("POST".into()),
+        nth: Some(2),
+        status: Some(400),
+        ..CallFault::default()
+    }));
+    let template = format!(
+        "{HIDDEN_NAME}  side: {{type: OS::Neutron::Net}}\n  back: {{type: OS::Neutron::Net, depends_on: side}}\n"
+    );
+    let update = json!({"name": "", "template": template, "parameters": {"code": "s3cr3t-2"}});
+    let updating = json(browser.put(&path, &update).await, 202).await;
+    assert_eq!(ended(&browser, &updating).await, "failed");
+
+    let plan = json(browser.get(&roll_back).await, 200).await;
+    assert_eq!(plan["base_run"], updating["run"]);
+    let mut changes = plan["changes"].as_array().unwrap().iter();
+    assert!(
+        changes.any(|one| one["resource"] == "side" && one["action"] == "delete"),
+        "{plan}"
+    );
+    assert!(!plan.to_string().contains("s3cr3t"), "{plan}");
+    let other = stack.login("other").await;
+    let missing = (404, "not-found".to_owned());
+    assert_eq!(problem(other.get(&roll_back).await).await, missing);
+    let reader = stack.login("ada").await;
+    assert_eq!(problem(reader.get(&roll_back).await).await.0, 403);
+
+    let nothing = json!({});
+    let changed = format!("{roll_back}?plan_digest=other");
+    let answer = browser.post(&changed, &nothing).await;
+    assert_eq!(problem(answer).await, (409, "plan-changed".to_owned()));
+    let reviewed = format!(
+        "{roll_back}?base_run={}&plan_digest={}",
+        plan["base_run"].as_str().unwrap(),
+        plan["digest"].as_str().unwrap()
+    );
+    let returning = json(browser.post(&reviewed, &nothing).await, 202).await;
+    assert_eq!(ended(&browser, &returning).await, "succeeded");
 }
 
 #[tokio::test]
 async fn a_hidden_parameter_does_not_change_the_digest_of_a_plan() {
     let (_lab, _stack, browser) = start().await;
-    let template = "heat_template_version: 2021-04-16\nparameters:\n  code: {type: string, hidden: true}\n\
-                    resources:\n  net: {type: OS::Neutron::Net, properties: {name: {get_param: code}}}\n";
+    let template = HIDDEN_NAME;
     let plan = json!({"template": template, "parameters": {"code": "1234"}});
     let plan = json(browser.post("/api/v1/plan", &plan).await, 200).await;
     let request = json!({

@@ -1,4 +1,4 @@
-//! A client that asks whether the server is alive while a test attacks it.
+//! A client that asks whether the server is alive while a test attacks it. `cargo xtask bench attacks` prints its figures.
 
 use std::{
     net::SocketAddr,
@@ -61,7 +61,8 @@ impl Pulse {
         let part = |of_hundred: usize| beats[(beats.len() - 1) * of_hundred / 100];
         let [median, p99, worst] = [50, 99, 100].map(part);
         println!(
-            "{attack}: /healthz {} times, median {median:?}, p99 {p99:?}, worst {worst:?}",
+            "server, longest answer of /healthz during {attack}\t{:.1}\tms (aim: 50; median {median:.1?}, p99 {p99:.1?}, {} answers)",
+            worst.as_secs_f64() * 1e3,
             beats.len()
         );
         assert!(worst < ALIVE_WITHIN, "{attack}: {worst:?}");

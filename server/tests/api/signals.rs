@@ -241,6 +241,14 @@ async fn a_server_without_a_url_for_signals_refuses_a_wait_and_warns_of_a_policy
     let refused = json(demo.post("/api/v1/deployments", &request).await, 422).await;
     assert_eq!(refused["diagnostics"][0]["code"], "signal-url-missing");
 
+    // The signals of servers in the template are fetched.
+    let request = json!({"name": "boots", "template": BOOTS});
+    let plan = json(demo.post("/api/v1/plan", &request).await, 200).await;
+    let found = plan["diagnostics"].as_array().unwrap().iter();
+    let note = found.filter(|one| one["code"] == "signal-url-missing");
+    let severities: Vec<_> = note.map(|one| &one["severity"]).collect();
+    assert_eq!(severities, ["info"], "{plan}");
+
     let template = "heat_template_version: 2021-04-16
 resources:
   farm:
@@ -335,6 +343,17 @@ async fn servers_signal_from_their_user_data() {
     let address = format!("http://172.31.61.1:{port}");
     let stack = stack.restart_with(&["--signal-url", &address]).await;
     stack.also_on(listener);
+    let data = signalled(&stack).await;
+    assert_eq!(data["web"], "it is up");
+    assert_eq!(data.len(), 2, "{data:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker and the lab's images"]
+async fn signals_are_fetched_over_ssh_where_servers_cannot_reach_the_server() {
+    let config = LabConfig::docker("api-spools", "172.31.74.0/24".parse().unwrap());
+    let lab = Lab::start(config).await.unwrap();
+    let stack = Stack::with_cloud(&lab.auth_url()).await;
     let data = signalled(&stack).await;
     assert_eq!(data["web"], "it is up");
     assert_eq!(data.len(), 2, "{data:?}");

@@ -86,25 +86,35 @@ async fn killed_at_each_next_entry(program: &mut Program, run: &str) {
 }
 
 /// A lab whose servers are containers, and the program.
-struct Scene {
-    lab: Lab,
-    program: Program,
+pub struct Scene {
+    pub lab: Lab,
+    pub program: Program,
     // Dropped last.
     _folder: TempDir,
 }
 
 impl Scene {
     async fn new(name: &str, public_cidr: &str) -> Scene {
+        Scene::with_settings(name, public_cidr, Vec::new()).await
+    }
+
+    /// The same with more settings of the program.
+    pub async fn with_settings(
+        name: &str,
+        public_cidr: &str,
+        more: Vec<(&'static str, String)>,
+    ) -> Scene {
         program::install_tls_provider();
         let config = LabConfig::docker(name, public_cidr.parse().unwrap());
         let lab = Lab::start(config).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog");
-        let settings = vec![
+        let mut settings = vec![
             ("STACKLOOM_CATALOG", catalog.to_owned()),
             ("STACKLOOM_SSH_TIMEOUT", "240".into()),
             ("STACKLOOM_RETRY_PAUSE", "1".into()),
         ];
+        settings.extend(more);
         let horizon = Duration::from_secs(3);
         let clouds = clouds_file(&lab);
         let mut program = Program::start_with(folder.path(), &clouds, horizon, settings).await;
@@ -116,13 +126,13 @@ impl Scene {
         }
     }
 
-    async fn deploy(&self) -> Value {
+    pub async fn deploy(&self) -> Value {
         let shop = json!({"name": "shop", "template": SHOP, "parameters": {}});
         self.program.post("/api/v1/deployments", &shop).await
     }
 
     /// Begins to undeploy. Returns the run.
-    async fn undeploy(&self, started: &Value) -> String {
+    pub async fn undeploy(&self, started: &Value) -> String {
         let deployment = text(started, "deployment");
         let path = format!("/api/v1/deployments/{deployment}");
         text(&self.program.delete(&path).await, "run")
@@ -140,7 +150,7 @@ impl Scene {
     }
 
     /// Checks that each resource exists once, and that the service is healthy.
-    async fn stands(&self, started: &Value, label: &str) {
+    pub async fn stands(&self, started: &Value, label: &str) {
         let left = self.left();
         for (kind, number) in [
             ("network", 1),
@@ -164,7 +174,7 @@ impl Scene {
         assert_eq!(tokens, 0, "{label}: the token is left in the database");
     }
 
-    async fn nothing_is_left(&self, label: &str) {
+    pub async fn nothing_is_left(&self, label: &str) {
         assert_eq!(self.left(), Vec::<String>::new(), "{label}");
         assert!(self.is_bastion_closed(), "{label}");
         for kind in [SealedKind::Run, SealedKind::Vault] {

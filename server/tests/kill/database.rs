@@ -101,7 +101,7 @@ impl Drop for Disk<'_> {
 }
 
 /// A command of root.
-fn privileged(command: &str) -> Command {
+pub fn privileged(command: &str) -> Command {
     if rustix::process::geteuid().is_root() {
         return Command::new(command);
     }

@@ -20,6 +20,7 @@ mod failover;
 mod listing;
 mod program;
 mod servers;
+mod services;
 mod viewers;
 
 use std::collections::BTreeSet;

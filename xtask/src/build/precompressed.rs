@@ -14,8 +14,9 @@ const KINDS: [&str; 4] = ["js", "wasm", "css", "svg"];
 /// Creates the copies that are missing or older than their original.
 pub fn build(dir: &Path) -> Result<()> {
     let packers = [
-        ("br", "brotli", ["-f", "-k", "-q", "11"]),
-        ("gz", "gzip", ["-f", "-k", "-9", "-n"]),
+        // `-n`: with the original's time, which brotli cuts to seconds, each copy would look outdated.
+        ("br", "brotli", ["-f", "-k", "-n", "-Z"]),
+        ("gz", "gzip", ["-f", "-k", "-n", "-9"]),
     ];
     for file in files_of(dir, &KINDS)? {
         for (suffix, program, args) in packers {

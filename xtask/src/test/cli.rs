@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 
 use super::counted::{self, Counts};
+use crate::progress::Part;
 use crate::{build, paths, shell};
 
 /// Exact versions, since the transcripts contain their output.
@@ -30,6 +31,11 @@ pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
     counted::run(test, stop)
 }
 
+/// Installs the program while others compile: it mostly waits for the network.
+pub fn installed() -> Part {
+    Part::new("openstack", 1, |_| install().map(drop))
+}
+
 /// Creates the virtual environment if needed. Returns the path of the program.
 fn install() -> Result<PathBuf> {
     let place = paths::target().join("openstack-cli");
@@ -39,11 +45,6 @@ fn install() -> Result<PathBuf> {
     if std::fs::read_to_string(&note).is_ok_and(|there| there == wanted) {
         return Ok(program);
     }
-    eprintln!(
-        "installing {} into {}",
-        PACKAGES.join(", "),
-        place.display()
-    );
     let venv = place.to_string_lossy();
     shell::run_quiet(&mut shell::cmd("python3", ["-m", "venv", "--clear", &venv]))
         .context("the command line needs Python with venv")?;

@@ -5,8 +5,14 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 
 use super::counted::{self, Counts};
+use crate::progress::Part;
 use crate::world::{self, TestEnvironment};
 use crate::{build, docker, paths, progress, shell};
+
+/// Installs Playwright while others compile: it mostly waits for the network.
+pub fn installed() -> Part {
+    Part::new("playwright", 1, |_| world::install_playwright())
+}
 
 /// Builds, starts labs and servers, runs Playwright, and stops them.
 pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {

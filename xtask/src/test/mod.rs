@@ -41,6 +41,20 @@ pub struct Options {
     dev: bool,
 }
 
+impl Options {
+    fn stages(&self) -> &[Stage] {
+        if self.stages.is_empty() {
+            Stage::value_variants()
+        } else {
+            &self.stages
+        }
+    }
+
+    fn runs(&self, stage: Stage) -> bool {
+        self.stages().contains(&stage)
+    }
+}
+
 /// A stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Stage {
@@ -48,7 +62,7 @@ enum Stage {
     Fmt,
     /// No cycles among the modules of a crate.
     Circles,
-    /// Concurrently: images, release build of the pages, and the tests. Lints are errors.
+    /// Concurrently: images, release build of the pages, the tests, the `openstack` command line, and Playwright. Lints are errors.
     Build,
     /// `cargo test`: unit, property and integration tests.
     Unit,
@@ -64,11 +78,7 @@ enum Stage {
 /// Runs the stages and prints a summary.
 pub fn run(options: &Options) -> Result<()> {
     let stop = children::stop_flag()?;
-    let stages = if options.stages.is_empty() {
-        Stage::value_variants()
-    } else {
-        &options.stages
-    };
+    let stages = options.stages();
     let uses_docker = stages
         .iter()
         .any(|stage| matches!(stage, Stage::Build | Stage::Unit | Stage::E2e));
@@ -79,7 +89,7 @@ pub fn run(options: &Options) -> Result<()> {
     } else {
         needs::for_building()
     })?;
-    if stages.contains(&Stage::Cli) {
+    if options.runs(Stage::Cli) {
         needs::ensure(&[needs::PYTHON])?;
     }
     let _daemon = if uses_docker {
@@ -87,7 +97,7 @@ pub fn run(options: &Options) -> Result<()> {
     } else {
         None
     };
-    if stages.contains(&Stage::Unit) && !stages.contains(&Stage::Build) {
+    if options.runs(Stage::Unit) && !options.runs(Stage::Build) {
         progress::run_concurrently(vec![docker::images()])?;
     }
     let mut outcomes = vec![Outcome {
@@ -164,18 +174,28 @@ pub const ALL: &[&str] = &[
     "xtask",
 ];
 
-/// A sample of the tests with real servers and sandboxes. `--full` runs all of them.
+/// A sample of the tests with real servers and sandboxes, and all tests of the lab on Docker. `--full` runs every test.
 const SAMPLE: &[&str] = &[
     "--test",
     "sandbox",
     "--test",
     "software",
+    "--test",
+    "docker",
+    "--test",
+    "docker_life",
+    "--test",
+    "docker_services",
     "--",
     "--ignored",
     "it_reaches_its_own_server_through_the_bastion_and_nothing_else",
     "ten_ticks_in_ten_seconds_arrive_one_by_one",
     "a_crash_in_the_middle_of_a_script_repeats_neither_the_script_nor_a_line",
     "items::nginx",
+    "packets_follow_networks_routers_and_security_groups",
+    "a_restart_keeps_everything_and_a_reset_nothing",
+    "servers_get_metadata_snapshots_and_a_load_balancer",
+    "a_load_balancer_is_running_its_last_change",
 ];
 
 /// The tests of xtask.
@@ -189,7 +209,14 @@ fn build_all(options: &Options) -> Result<Counts> {
         Ok(())
     });
     let pages = build::pages(build::Profile::of_pages(options.dev));
-    progress::run_concurrently(vec![docker::images(), pages, tests])?;
+    let mut parts = vec![docker::images(), pages, tests];
+    if options.runs(Stage::Cli) {
+        parts.push(cli::installed());
+    }
+    if options.runs(Stage::E2e) {
+        parts.push(end2end::installed());
+    }
+    progress::run_concurrently(parts)?;
     Ok(Counts::default())
 }
 

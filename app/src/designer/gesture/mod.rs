@@ -310,9 +310,9 @@ impl Pointer {
                 State::Connecting { from }
             }
             PressTarget::End(id) => {
-                let edge = workspace.drawing.with_untracked(|drawing| {
-                    drawing.edges().iter().find(|edge| edge.id == id).cloned()
-                });
+                let edge = workspace
+                    .drawing
+                    .with_untracked(|drawing| drawing.edge(&id).cloned());
                 let Some(edge) = edge else {
                     self.end();
                     return;
@@ -397,7 +397,7 @@ impl Pointer {
             }
             State::Reconnecting { edge } => {
                 let to = workspace.view.get_untracked().to_canvas(at);
-                self.draw_line(&edge.from, to);
+                self.draw_line(&self.owner(&edge.from).unwrap_or_default(), to);
                 let answer = self.reconnection(&edge, at);
                 show(workspace, answer.as_ref(), self.over(at));
             }

@@ -80,7 +80,8 @@ pub(super) fn SelectControl(
             class="input" id=id aria-describedby=described aria-invalid=move || invalid.get().then_some("true")
             on:change=move |event| set.run(event_target_value(&event))
         >
-            <option value="" selected=move || now.with(|field| field.text.is_empty())>{empty}</option>
+            // A required value is replaced and not removed.
+            <option value="" disabled=move || now.with(|field| field.required && !field.text.is_empty()) selected=move || now.with(|field| field.text.is_empty())>{empty}</option>
             <For each=move || choices.get() key=|choice| choice.clone() let:choice>
                 {
                     let key = choice.0.clone();

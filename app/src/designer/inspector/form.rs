@@ -1,7 +1,5 @@
 //! The form of one resource: its name, its fields, its problems.
 
-use std::collections::HashSet;
-
 use canvas::form::{self, Control, Field};
 use hot::{diagnostic::Diagnostic, document::Edit};
 use leptos::{ev, prelude::*};
@@ -11,6 +9,7 @@ use super::{
     context::FormContext,
     fault::{FaultWithFixes, belongs},
     field::{FieldView, field_view},
+    field_list::FieldList,
     fold::Fold,
     marks::ServerMarks,
     members::Members,
@@ -81,25 +80,15 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                 ),
             })
     });
-    // Decided once per form, so that a field does not move while a user types in it.
     let is_component = resource_type.starts_with(types::CATALOG);
-    let folded: StoredValue<HashSet<String>> = StoredValue::new(fields.with_untracked(|fields| {
+    let below = fields.with_untracked(|fields| {
         let few = is_component || fields.len() <= FOLDED_BEYOND;
         fields
             .iter()
             .filter(|field| !few && !field.is_main() && !ALWAYS.contains(&field.name.as_str()))
             .map(|field| field.name.clone())
             .collect()
-    }));
-    let part = move |main: bool| -> Vec<Field> {
-        fields.with(|fields| {
-            fields
-                .iter()
-                .filter(|field| folded.with_value(|folded| folded.contains(&field.name)) != main)
-                .cloned()
-                .collect()
-        })
-    };
+    });
     let is_server = resource_type == types::SERVER;
     let presets: Vec<String> = workspace.types.with_untracked(|types| {
         let described = types.get(&resource_type).into_iter();
@@ -183,15 +172,7 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
             {rename()}
             {is_server.then(|| view! { <ServerMarks workspace name /> })}
             <Presets workspace name labels=presets />
-            <For each=move || part(true) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
-                <FieldView form fields field />
-            </For>
-            <details class="inspector-more" hidden=move || part(false).is_empty()>
-                <summary>{move || format!("More properties ({})", part(false).len())}</summary>
-                <For each=move || part(false) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
-                    <FieldView form fields field />
-                </For>
-            </details>
+            <FieldList form fields below />
             <Beside workspace name />
             <Members workspace name />
             <footer class="inspector-foot">

@@ -8,6 +8,7 @@ mod context;
 mod controls;
 mod fault;
 mod field;
+mod field_list;
 mod fold;
 mod form;
 mod linked;
@@ -20,6 +21,7 @@ mod sections;
 mod several;
 mod table;
 
+use canvas::drawing::REMOVED;
 use leptos::prelude::*;
 
 use self::{connection::ConnectionInspector, form::Form, several::SeveralInspector};
@@ -118,7 +120,7 @@ fn ResourceInspector(workspace: Workspace, name: String) -> impl IntoView {
     }
 }
 
-/// Resource that a pass adds. It is read-only and displays the reason.
+/// Resource that a pass adds, or that an older version has. It is read-only and displays the reason.
 #[component]
 fn Ghost(workspace: Workspace, name: String) -> impl IntoView {
     let found = workspace.drawing.with_untracked(|drawing| {
@@ -141,13 +143,18 @@ fn Ghost(workspace: Workspace, name: String) -> impl IntoView {
     });
     let stage = workspace.stage();
     found.map(|(title, resource_type, category, why)| {
+        let word = if why == REMOVED {
+            "Removed"
+        } else {
+            "Added when deployed"
+        };
         view! {
             <div class="inspector-body">
                 <header class="inspector-head">
                     <TypeIcon resource_type=resource_type.clone() category stage />
                     <div><h2>{name}</h2><p class="meta">{title}</p></div>
                 </header>
-                <p><span class="pill" data-tone="derived">"Added when deployed"</span></p>
+                <p><span class="pill" data-tone="derived">{word}</span></p>
                 <p>{crate::ui::prose(&why)}</p>
                 <p class="meta mono">{resource_type}</p>
             </div>

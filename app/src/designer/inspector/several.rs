@@ -1,12 +1,9 @@
 //! The inspector of several selected resources: their arrangement, and the fields of their common type.
 
-use canvas::form::{self, Field};
+use canvas::form;
 use leptos::prelude::*;
 
-use super::{
-    context::FormContext,
-    field::{FieldView, field_view},
-};
+use super::{context::FormContext, field::field_view, field_list::FieldList};
 use crate::{
     designer::store::{ALIGNMENTS, DISTRIBUTIONS, Workspace},
     ui::Icon,
@@ -95,31 +92,14 @@ fn CommonForm(workspace: Workspace, names: Vec<String>) -> impl IntoView {
             })
         })
     });
-    // Decided once per form, so that a field does not move while a user types in it.
-    let main: Vec<String> = fields.with_untracked(|fields| {
-        let main = fields.iter().filter(|field| field.is_main());
-        main.map(|field| field.name.clone()).collect()
+    let below = fields.with_untracked(|fields| {
+        let below = fields.iter().filter(|field| !field.is_main());
+        below.map(|field| field.name.clone()).collect()
     });
-    let main = StoredValue::new(main);
-    let part = move |is_main: bool| -> Vec<Field> {
-        fields.with(|fields| {
-            let is_in =
-                |field: &&Field| main.with_value(|main| main.contains(&field.name)) == is_main;
-            fields.iter().filter(is_in).cloned().collect()
-        })
-    };
     view! {
         <form class="inspector-several" aria-label=format!("All: {title}") on:submit=|event| event.prevent_default() on:focusout=move |_| workspace.seal()>
             <p class="quiet">{format!("{title}: a change here is made in all of them.")}</p>
-            <For each=move || part(true) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
-                <FieldView form fields field />
-            </For>
-            <details class="inspector-more" hidden=move || part(false).is_empty()>
-                <summary>{move || format!("More properties ({})", part(false).len())}</summary>
-                <For each=move || part(false) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
-                    <FieldView form fields field />
-                </For>
-            </details>
+            <FieldList form fields below />
         </form>
     }
     .into_any()

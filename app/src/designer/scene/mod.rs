@@ -89,8 +89,10 @@ pub struct Scene {
     pub edges: RwSignal<Vec<Edge>>,
     /// True if so many nodes are in view, and so small, that they are painted and have no elements.
     pub painted: RwSignal<bool>,
-    /// Notifies when the painted picture is outdated.
+    /// Notifies when the painted picture is outdated: after a change, and when a drag begins or ends.
     pub outdated: Trigger,
+    /// Notifies when a drag has moved what is painted.
+    pub moved: Trigger,
     nodes: StoredValue<HashMap<String, NodeSignals>>,
     lines: StoredValue<HashMap<String, LineSignals>>,
     /// The last drawing, without the current drag.
@@ -113,6 +115,7 @@ impl Scene {
             edges: RwSignal::default(),
             painted: RwSignal::new(false),
             outdated: Trigger::new(),
+            moved: Trigger::new(),
             nodes: StoredValue::default(),
             lines: StoredValue::default(),
             drawing: StoredValue::default(),
@@ -191,9 +194,17 @@ impl Scene {
     /// With `leaves`, frames do not grow around what moves in them.
     pub fn drag(self, what: &Arc<Moving>, way: CanvasVector, leaves: bool) {
         self.routed.try_set_value(None);
+        let is_same = self.dragged.try_with_value(|dragged| {
+            dragged
+                .as_ref()
+                .is_some_and(|now| Arc::ptr_eq(&now.what, what))
+        });
         self.keep_in_view(what, way, leaves);
         if self.painted.get_untracked() {
-            self.outdated.notify();
+            match is_same {
+                Some(true) => self.moved.notify(),
+                _ => self.outdated.notify(),
+            }
             return;
         }
         self.nodes.try_with_value(|nodes| {

@@ -1,6 +1,9 @@
-//! Arrangement of the selected nodes: tidy up, align, distribute. Nodes glide to their new positions.
+//! Arrangement of the selected nodes: tidy up, align, distribute, fold. Nodes glide to their new positions.
 
-use canvas::commands::{self, Alignment, Axis, CommandInput, Proposal};
+use canvas::{
+    commands::{self, Alignment, Axis, CommandInput, Proposal},
+    drawing::Node,
+};
 use leptos::prelude::*;
 
 use super::Workspace;
@@ -58,10 +61,77 @@ impl Workspace {
             self.announce("Nothing to move");
             return false;
         };
+        self.glide();
+        self.apply(&proposal)
+    }
+
+    /// Lets nodes glide to their new positions for a moment.
+    fn glide(self) {
         self.glides.set(true);
         browser::after_ms(400, move || {
             self.glides.try_set(false);
         });
-        self.apply(&proposal)
+    }
+
+    /// Folds a network to a card with the number of its servers, or unfolds it. The focus moves to the canvas, because
+    /// the network becomes another element. Returns false for other resources.
+    pub fn fold(self, network: &str) -> bool {
+        let is_done = self.toggle_fold(network);
+        if let Some(canvas) = self.root.get_untracked().filter(|_| is_done) {
+            // The canvas is on the page, so the focus cannot fail.
+            let _ = canvas.focus();
+        }
+        is_done
+    }
+
+    fn toggle_fold(self, network: &str) -> bool {
+        let types = self.types.get_untracked();
+        let label = self
+            .editor
+            .try_update(|editor| editor.fold(network, &types))
+            .flatten();
+        let Some(label) = label else { return false };
+        self.glide();
+        self.changed();
+        self.announce(&label);
+        true
+    }
+
+    /// Folds the network of the selection, or unfolds it. A server of a network stands for the network.
+    pub fn fold_selected(self) {
+        if self.selected_network().is_none_or(|name| !self.fold(&name)) {
+            self.announce("Select a network to fold it");
+        }
+    }
+
+    /// The network that is selected, or that contains the selected resource.
+    fn selected_network(self) -> Option<String> {
+        let lead = self
+            .selection
+            .with_untracked(|selection| selection.lead().map(str::to_owned))?;
+        self.drawing.with_untracked(|drawing| {
+            let around = |node: &&Node| drawing.node(node.parent.as_deref()?);
+            let mut nodes = std::iter::successors(drawing.owner(&lead), around);
+            let network = nodes.find(|node| node.is_network())?;
+            Some(network.name.clone())
+        })
+    }
+
+    /// True for a folded network, false for one with visible contents, `None` for other resources.
+    pub fn is_folded(self, name: &str) -> Option<bool> {
+        self.drawing.with_untracked(|drawing| {
+            let node = drawing.node(name).filter(|node| node.is_network())?;
+            node.ghost.is_none().then_some(node.is_folded)
+        })
+    }
+
+    /// Unfolds the network that hides a resource, so that the resource can be seen.
+    pub fn unhide(self, name: &str) {
+        let frame = self
+            .drawing
+            .with_untracked(|drawing| drawing.folded_frame(name).map(str::to_owned));
+        if let Some(frame) = frame {
+            self.toggle_fold(&frame);
+        }
     }
 }

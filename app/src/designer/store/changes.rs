@@ -162,7 +162,7 @@ impl Workspace {
         self.bundle.with(|bundle| text_of(bundle, path))
     }
 
-    fn changed(self) {
+    pub(super) fn changed(self) {
         self.show_bundle();
         self.refresh();
         self.saving.changed(self);

@@ -22,7 +22,7 @@ use api::{CloudFacts, DesignViewer, Diagnostic};
 use canvas::{
     commands::{CommandInput, Item, Recent},
     compare::{self, Difference},
-    drawing::Drawing,
+    drawing::{self, Drawing},
     editor::Editor,
     geometry::ScreenPoint,
     selection::Selection,
@@ -36,7 +36,7 @@ use types::Registry;
 pub use self::arrange::{ALIGNMENTS, DISTRIBUTIONS};
 use self::{
     plan::Planning,
-    problems::{of_plan, tallies},
+    problems::{add_hidden, of_plan, tallies},
 };
 use super::{
     overlay::{ContextMenu, Panels, Picker},
@@ -109,6 +109,8 @@ pub struct Workspace {
     pub against: RwSignal<Option<Arc<compare::Version>>>,
     /// API names of the states of the deployment to update, by resource name. Empty if the design was not opened for one.
     pub deployed: RwSignal<HashMap<String, String>>,
+    /// The drawing of that version. Its resources that are no longer there are ghosts on the canvas.
+    older: Memo<Option<Arc<Drawing>>>,
     /// Differences to that version, in the template and in files.
     pub differences: Memo<Arc<Vec<Difference>>>,
     /// Number of nodes with another position than in that version.
@@ -166,6 +168,13 @@ impl Workspace {
             },
         );
         let against = RwSignal::new(None::<Arc<compare::Version>>);
+        let older = Memo::new(move |_| {
+            let old = against.get()?;
+            let template = old.document.template();
+            let drawing =
+                types.with(|types| drawing::draw_unfolded(template, None, types, &old.places));
+            Some(Arc::new(drawing))
+        });
         let differences = Memo::new(move |_| {
             let Some(old) = against.get() else {
                 return Arc::default();
@@ -199,6 +208,7 @@ impl Workspace {
             eligible: RwSignal::new(None),
             hint: RwSignal::new(None),
             against,
+            older,
             deployed: RwSignal::default(),
             differences,
             moved,
@@ -219,13 +229,24 @@ impl Workspace {
             toasts: use_toasts(),
         };
         workspace.draw();
+        Effect::new(move |was_compared: Option<bool>| {
+            let is_compared = workspace.older.with(Option::is_some);
+            if is_compared || was_compared == Some(true) {
+                workspace.draw();
+            }
+            is_compared
+        });
         workspace
     }
 
     /// State for the elements on the canvas.
     pub fn stage(self) -> Stage {
-        let problems =
-            Memo::new(move |_| Arc::new(self.problems.with(|problems| tallies(problems))));
+        let problems = Memo::new(move |_| {
+            let mut found = self.problems.with(|problems| tallies(problems));
+            self.drawing
+                .with(|drawing| add_hidden(&mut found, |name| drawing.folded_frame(name)));
+            Arc::new(found)
+        });
         // Differences to an older version come before the states of the deployment.
         let states = Memo::new(move |_| {
             let mut states = self.deployed.get();
@@ -234,10 +255,18 @@ impl Workspace {
                     let state = match one.kind {
                         compare::Kind::Added => "plan-create",
                         compare::Kind::Changed => "plan-update",
-                        compare::Kind::Removed => return None,
+                        compare::Kind::Removed => "plan-delete",
                     };
                     Some((one.resource()?.to_owned(), state.to_owned()))
                 }));
+                // A folded frame shows that something in it differs.
+                self.drawing.with(|drawing| {
+                    let resources = all.iter().filter_map(Difference::resource);
+                    for frame in resources.filter_map(|name| drawing.folded_frame(name)) {
+                        let state = states.entry(frame.to_owned());
+                        state.or_insert_with(|| "plan-update".to_owned());
+                    }
+                });
             });
             states
         });
@@ -250,6 +279,9 @@ impl Workspace {
             eligible: self.eligible.into(),
             others: Memo::new(move |_| self.others.with(|others| selections(others))).into(),
             types: self.types.into(),
+            fold: Some(Callback::new(move |frame: String| {
+                self.fold(&frame);
+            })),
             editable: true,
         }
     }
@@ -310,9 +342,7 @@ impl Workspace {
             editor.settle(&drawing);
             drawing
         });
-        let Some(drawing) = drawing else { return };
-        let drawing = Arc::new(drawing);
-        self.scene.show(&drawing);
+        let Some(mut drawing) = drawing else { return };
         self.selection
             .try_update_untracked(|selection| selection.clone())
             .inspect(|before| {
@@ -322,6 +352,11 @@ impl Workspace {
                     self.selection.set(after);
                 }
             });
+        if let Some(older) = self.older.try_get_untracked().flatten() {
+            drawing.add_removed(&older);
+        }
+        let drawing = Arc::new(drawing);
+        self.scene.show(&drawing);
         self.drawing.try_set(drawing);
     }
 

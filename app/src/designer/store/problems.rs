@@ -28,6 +28,22 @@ pub(super) fn of_plan(plan: &Plan) -> Vec<Diagnostic> {
     found
 }
 
+/// Adds the problems of resources in folded frames to the frames. `frame_of` is the folded frame of a resource.
+pub(super) fn add_hidden<'a>(
+    tallies: &mut HashMap<String, Tally>,
+    frame_of: impl Fn(&str) -> Option<&'a str>,
+) {
+    let hidden: Vec<(String, Tally)> = tallies
+        .iter()
+        .filter_map(|(name, tally)| Some((frame_of(name)?.to_owned(), *tally)))
+        .collect();
+    for (frame, tally) in hidden {
+        let of_frame = tallies.entry(frame).or_default();
+        of_frame.errors += tally.errors;
+        of_frame.warnings += tally.warnings;
+    }
+}
+
 /// Number of problems of each resource.
 pub(super) fn tallies(problems: &[Diagnostic]) -> HashMap<String, Tally> {
     let mut tallies: HashMap<String, Tally> = HashMap::new();

@@ -56,13 +56,14 @@ impl Workspace {
         })
     }
 
-    /// Selects a resource, moves it into view, and gives the focus to the field of a property. Returns false if it is
-    /// not drawn.
+    /// Selects a resource, moves it into view, and gives the focus to the field of a property. A folded network that
+    /// contains it unfolds. Returns false if it is not drawn.
     pub fn show(self, name: &str, property: Option<&str>) -> bool {
         let is_drawn = self
             .drawing
             .with_untracked(|drawing| drawing.owner(name).is_some());
         if is_drawn {
+            self.unhide(name);
             self.select(name);
             self.reveal_selected();
             if let Some(property) = property {

@@ -18,6 +18,7 @@ use crate::{
     frame::{Crumb, use_frame},
     links,
     load::Load,
+    pages::item_test::TestDialog,
     ui::{Empty, Icon, ItemIcon, skeleton},
 };
 
@@ -37,7 +38,7 @@ pub fn CatalogPage() -> impl IntoView {
                 return view! {
                     <Empty
                         icon="blocks" title="The catalogue is empty"
-                        text="An item is an Ansible role with a small manifest, `item.yml`. Make one from packages and files, or pack the folder of a role as tar.gz and drop it here."
+                        text="An item is an Ansible role with a small manifest, `item.yml`. Make one from packages and files, or pack the folder of a role as tar.gz or zip and drop it here."
                     />
                 }
                 .into_any();
@@ -74,6 +75,7 @@ pub fn CatalogPage() -> impl IntoView {
                 </div>
             </header>
             <UploadState upload />
+            <TestDialog test=upload.test />
             <DescribeRole upload />
             {list}
         </div>

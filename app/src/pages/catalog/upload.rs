@@ -7,6 +7,7 @@ use types::catalog::role::RoleDraft;
 use crate::{
     client::{self, ItemSource},
     load::Load,
+    pages::item_test::ItemTest,
     session::use_session,
     ui::{
         Icon, ProblemNote,
@@ -32,7 +33,10 @@ pub struct Upload {
     problem: RwSignal<Option<Problem>>,
     /// A role without a manifest, which a form asks for.
     pub bare: RwSignal<Option<BareRole>, LocalStorage>,
+    /// The test of an archive that is not published.
+    pub test: ItemTest,
     input: NodeRef<Input>,
+    draft_input: NodeRef<Input>,
     toasts: ToastList,
 }
 
@@ -44,7 +48,9 @@ impl Upload {
             sending: RwSignal::new(None),
             problem: RwSignal::new(None),
             bare: RwSignal::new_local(None),
+            test: ItemTest::default(),
             input: NodeRef::new(),
+            draft_input: NodeRef::new(),
             toasts: use_toasts(),
         }
     }
@@ -100,10 +106,13 @@ impl Upload {
         self.items.reload();
     }
 
-    fn choose(self) {
-        if let Some(input) = self.input.try_get_untracked().flatten() {
-            input.set_value("");
-            input.click();
+    fn chosen_draft(self) {
+        let input = self.draft_input.get_untracked();
+        let file = input.and_then(|input| input.files()?.get(0));
+        if let Some(file) = file {
+            let source = ItemSource::File(file);
+            self.test
+                .begin(async move { client::item_draft(&source).await });
         }
     }
 
@@ -114,12 +123,19 @@ impl Upload {
     }
 }
 
+fn choose(input: NodeRef<Input>) {
+    if let Some(input) = input.try_get_untracked().flatten() {
+        input.set_value("");
+        input.click();
+    }
+}
+
 fn has_no_manifest(problem: &Problem) -> bool {
     let mut diagnostics = problem.diagnostics.iter();
     diagnostics.any(|one| one.code == "manifest-missing")
 }
 
-/// The button that opens the file chooser.
+/// The buttons that open the file chooser: to test an archive as a draft, and to publish one.
 #[component]
 pub fn UploadButton(
     /// The upload to start.
@@ -127,13 +143,22 @@ pub fn UploadButton(
 ) -> impl IntoView {
     let session = use_session();
     let is_off = move || !session.can_change() || upload.is_busy();
+    let is_testing = move || !session.can_change() || upload.test.is_busy.get();
     view! {
-        <button type="button" class="button" data-look="primary" disabled=is_off on:click=move |_| upload.choose()>
+        <button type="button" class="button" disabled=is_testing on:click=move |_| choose(upload.draft_input)>
+            <Icon name="rocket" />
+            "Test a draft"
+        </button>
+        <input
+            type="file" hidden accept=".gz,.tgz,.zip,application/gzip,application/zip" aria-label="Draft of an item (tar.gz or zip)" node_ref=upload.draft_input
+            on:change=move |_| upload.chosen_draft()
+        />
+        <button type="button" class="button" data-look="primary" disabled=is_off on:click=move |_| choose(upload.input)>
             <Icon name="file-up" />
             "Upload an item"
         </button>
         <input
-            type="file" hidden multiple accept=".gz,.tgz,application/gzip" aria-label="Catalogue item (tar.gz)" node_ref=upload.input
+            type="file" hidden multiple accept=".gz,.tgz,.zip,application/gzip,application/zip" aria-label="Catalogue item (tar.gz or zip)" node_ref=upload.input
             on:change=move |_| upload.chosen()
         />
     }

@@ -185,6 +185,7 @@ fn repairer(deployment: Load<Deployment>) -> Callback<()> {
             move |plan| {
                 let request = RepairRequest {
                     check: check.clone(),
+                    plan_digest: plan.digest.clone(),
                     despite_quota: plan.exceeds_quota(),
                 };
                 let id = it.id.clone();

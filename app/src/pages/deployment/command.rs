@@ -170,7 +170,14 @@ fn Form(
     open: RwSignal<bool>,
 ) -> impl IntoView {
     let navigate = StoredValue::new_local(use_navigate());
-    let catalog = Load::new(client::catalog);
+    let items = Memo::new(move |_| {
+        let items = deployment.with(|it| it.map(|it| it.items.clone()));
+        items.unwrap_or_default()
+    });
+    let catalog = Load::new(move || {
+        let items = items.get();
+        async move { client::catalog_of(&items).await }
+    });
     let choices = Memo::new(move |_| {
         let entries = catalog.with(|all| all.cloned());
         deployment.with(|it| {

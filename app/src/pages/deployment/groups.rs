@@ -137,6 +137,7 @@ fn scaler(deployment: Load<Deployment>) -> Callback<(ScalingGroup, Option<String
                 force: policy.is_some() && group.cooldown_until.is_some(),
                 policy: policy.clone(),
                 base_run: plan.base_run.clone(),
+                plan_digest: plan.digest.clone(),
                 despite_quota: plan.exceeds_quota(),
             };
             let (asked, requested) = (group.clone(), scaling.clone());

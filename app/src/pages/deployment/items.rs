@@ -200,6 +200,7 @@ fn propose(
             version: version.clone(),
             on_failure,
             base_run: plan.base_run,
+            plan_digest: plan.digest,
         };
         let id = id.clone();
         async move { client::upgrade(&id, &request).await }

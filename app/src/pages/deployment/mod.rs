@@ -26,7 +26,7 @@ use std::{collections::HashMap, time::Duration};
 
 use api::{
     DeployedResource, Deployment, DeploymentState, FindingKind, LiveResource, LiveServer,
-    ResourceState, Run,
+    ResourceState, Run, RunState,
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -209,13 +209,27 @@ fn Head(
             </div>
             <Actions it=it.clone() deployment runs design />
         </header>
-        <NextSteps it />
+        <NextSteps it runs />
     }
 }
 
-/// Next steps after a failure, as text. Their buttons are above and on the run's page.
+/// The end of the last run that did not succeed, and what its page is for.
+fn bad_ending(state: Option<RunState>) -> (&'static str, &'static str) {
+    match state {
+        Some(RunState::Cancelled) => (
+            "The last run was cancelled.",
+            " Open its page to see what is done and to resume it.",
+        ),
+        _ => (
+            "The last run failed.",
+            " Open its page to see the reason and to resume it.",
+        ),
+    }
+}
+
+/// Next steps after a run that did not succeed, as text. Their buttons are above and on the run's page.
 #[component]
-fn NextSteps(it: Deployment) -> impl IntoView {
+fn NextSteps(it: Deployment, runs: Load<Vec<Run>>) -> impl IntoView {
     if it.state == DeploymentState::Suspended {
         return view! { <suspension::SuspendedNote /> }.into_any();
     }
@@ -223,19 +237,28 @@ fn NextSteps(it: Deployment) -> impl IntoView {
         return ().into_any();
     }
     let back = if it.can_roll_back {
-        "A rollback returns to the state before the change. "
+        "A roll-back returns to the state before the change. "
     } else {
         ""
     };
-    let run = it.last_run.map(|run| format!("/runs/{run}"));
+    let run = it.last_run.clone().map(|run| format!("/runs/{run}"));
+    let last = it.last_run;
+    let ending = move || {
+        let state = runs.with(|runs| {
+            let run = runs?.iter().find(|run| Some(&run.id) == last.as_ref())?;
+            Some(run.state)
+        });
+        let (end, what_next) = bad_ending(state);
+        view! { <strong>{end}</strong>{what_next} }
+    };
     view! {
         <div class="problem-note deployment-way-on" role="note">
             <Icon name="circle-x" />
             <div>
-                <p><strong>"The last run failed."</strong>" Open its page to see the reason and to resume it."</p>
+                <p>{ending}</p>
                 <p class="quiet">{back}"An undeploy removes all its resources."</p>
             </div>
-            {run.map(|run| view! { <a class="button" href=run><Icon name="eye" />"Show the failure"</a> })}
+            {run.map(|run| view! { <a class="button" href=run><Icon name="eye" />"Show the run"</a> })}
         </div>
     }
     .into_any()
@@ -503,5 +526,19 @@ fn Resources(
                 .into_any()
             }}
         </section>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancelled_run_is_not_called_a_failure() {
+        assert_eq!(
+            bad_ending(Some(RunState::Cancelled)).0,
+            "The last run was cancelled."
+        );
+        assert_eq!(bad_ending(Some(RunState::Failed)).0, "The last run failed.");
     }
 }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use super::live::polled;
 use crate::{
-    client,
+    browser, client,
     load::Load,
     pages::terminal,
     session::use_session,
@@ -14,6 +14,9 @@ use crate::{
 
 /// Nova's status of a running server.
 const RUNNING: &str = "ACTIVE";
+
+/// Times after an action at which the states are read again, in milliseconds: the page's interval is longer than most actions.
+const LOOK_AGAIN_MS: [i32; 3] = [2_000, 6_000, 10_000];
 
 /// The servers as the cloud has them, refreshed at an interval.
 pub fn live_servers(deployment: Load<Deployment>) -> Load<Vec<LiveServer>> {
@@ -127,6 +130,9 @@ pub fn PowerMenu(
                 Ok(()) => {
                     toasts.done(format!("{name} {}", under_way(action)));
                     servers.reload();
+                    for pause_ms in LOOK_AGAIN_MS {
+                        browser::after_ms(pause_ms, move || servers.reload());
+                    }
                 }
                 Err(problem) => toasts.problem(&problem),
             }

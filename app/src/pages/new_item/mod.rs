@@ -20,7 +20,10 @@ use crate::{
     browser, client,
     frame::{Crumb, use_frame},
     load::Load,
-    pages::catalog_item::lint::{Lint, LintFindings},
+    pages::{
+        catalog_item::lint::{Lint, LintFindings},
+        item_test::{ItemTest, TestDialog},
+    },
     session::use_session,
     ui::{Icon, ProblemNote, Question, skeleton, use_confirm, use_toasts},
 };
@@ -73,6 +76,12 @@ fn Editor(form: Form) -> impl IntoView {
     let check = move |_| {
         if let Some(recipe) = form.finished() {
             lint.run(async move { client::recipe_lint(&recipe).await });
+        }
+    };
+    let test = ItemTest::default();
+    let try_out = move |_| {
+        if let Some(recipe) = form.finished() {
+            test.begin(async move { client::recipe_draft(&recipe).await });
         }
     };
     let publish = move |event: SubmitEvent| {
@@ -139,6 +148,10 @@ fn Editor(form: Form) -> impl IntoView {
                         <Icon name="wrench" />
                         "Check"
                     </button>
+                    <button type="button" class="button" disabled=move || test.is_busy.get() || !session.can_change() on:click=try_out>
+                        <Icon name="rocket" />
+                        "Test"
+                    </button>
                     <button type="submit" class="button" data-look="primary" disabled=move || is_busy.get() || !session.can_change()>
                         <Icon name="file-up" />
                         "Publish"
@@ -158,5 +171,6 @@ fn Editor(form: Form) -> impl IntoView {
                 <Preview form />
             </div>
         </form>
+        <TestDialog test />
     }
 }

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use types::catalog::{CatalogItem, recipe::Recipe};
 
 use super::form::Form;
-use crate::{pages::catalog_item::Inputs, ui::ItemIcon};
+use crate::{pages::catalog_item::Inputs, ui::ItemCard};
 
 /// The preview, while the form is filled in.
 #[component]
@@ -19,17 +19,7 @@ pub fn Preview(form: Form) -> impl IntoView {
     let card = move || {
         match item.get() {
         Some(item) => view! {
-            <article class="card">
-                <div class="card-head">
-                    <ItemIcon icon=item.icon.clone() />
-                    <div class="grow">
-                        <h3 class="card-title">{item.title.clone()}</h3>
-                        <p class="meta">{item.category.clone()}</p>
-                    </div>
-                    <span class="pill">{item.version.clone()}</span>
-                </div>
-                <p class="card-text">{item.summary.clone()}</p>
-            </article>
+            <ItemCard item=item.clone() />
             <Inputs inputs=item.inputs />
         }
         .into_any(),

@@ -134,6 +134,9 @@ fn of_property(change: &Change, property: &PropertyChange) -> Option<Consequence
         ("OS::Neutron::FloatingIP" | "OS::Neutron::FloatingIPAssociation", "port_id") => {
             note("The public address leads elsewhere from then on; its open connections break.")
         }
+        ("OS::Cinder::Volume", "size") if is_smaller(property) => note(
+            "A volume cannot shrink. In a roll-back it keeps its size; any other update fails.",
+        ),
         ("OS::Cinder::Volume", "size") => note(
             "The volume is extended; the file system on it is not. An attached volume may be detached for that.",
         ),
@@ -152,6 +155,18 @@ fn is_taken_away(property: &PropertyChange) -> bool {
     }
 }
 
+/// True if both values are numbers, and the new one is smaller.
+fn is_smaller(property: &PropertyChange) -> bool {
+    let number = |value: &Option<Value>| match value {
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(value) => value.as_f64(),
+        None => None,
+    };
+    number(&property.old)
+        .zip(number(&property.new))
+        .is_some_and(|(old, new): (f64, f64)| new < old)
+}
+
 /// The consequence of a replaced server for its addresses. A port that stays keeps its addresses.
 fn of_addresses(plan: &Plan, server: &str) -> Option<Consequence> {
     let workflow = plan.workflow.as_ref()?;
@@ -161,11 +176,13 @@ fn of_addresses(plan: &Plan, server: &str) -> Option<Consequence> {
         _ => 0,
     };
     let ports = workflow.ports_of(server);
+    // The plan of a run leaves unchanged resources out.
     let stays = |port: &&str| {
-        let mut changes = plan.changes.iter();
-        changes.any(|change| {
-            change.resource == **port && matches!(change.action, Action::None | Action::Update)
-        })
+        let mut changes = plan
+            .changes
+            .iter()
+            .filter(|change| change.resource == **port);
+        changes.all(|change| matches!(change.action, Action::None | Action::Update))
     };
     if interfaces > 0 && ports.len() == interfaces && ports.iter().all(stays) {
         note("Its addresses stay: the new server takes over its ports.")
@@ -208,6 +225,14 @@ mod tests {
     }
 
     #[test]
+    fn a_volume_grows_and_does_not_shrink() {
+        let mut volume = change("update", "OS::Cinder::Volume", "size");
+        assert!(texts(&volume)[0].contains("extended"));
+        volume.properties[0].new = Some(json!("0"));
+        assert!(texts(&volume)[0].contains("cannot shrink"));
+    }
+
+    #[test]
     fn what_a_policy_keeps_is_not_lost() {
         let mut volume = change("delete", "OS::Cinder::Volume", "size");
         assert_eq!(texts(&volume).len(), 1);
@@ -237,11 +262,26 @@ mod tests {
     fn a_replaced_server_keeps_the_addresses_of_ports_that_stay() {
         assert!(!addresses("none", None).is_loss);
         assert!(addresses("none", None).text.contains("addresses stay"));
+        assert!(!addresses("update", None).is_loss, "it is changed in place");
         assert!(addresses("replace", None).is_loss);
         assert!(
             addresses("none", Some("back")).is_loss,
             "one more interface"
         );
+    }
+
+    #[test]
+    fn a_port_that_a_plan_leaves_out_stays() {
+        let networks = json!([{"port": {"get_resource": "web_port"}}]);
+        let plan: Plan = serde_json::from_value(json!({
+            "diagnostics": [],
+            "changes": [change("replace", "OS::Nova::Server", "image")],
+            "workflow": {"steps": [], "resources": {
+                "web": {"type": "OS::Nova::Server", "origin": {"from": "drawn"}, "properties": {"networks": networks}},
+            }},
+        }))
+        .unwrap();
+        assert!(!of(&plan.changes[0], &plan)[1].is_loss);
     }
 
     #[test]

@@ -61,17 +61,31 @@ pub(super) fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
     let is_new = move || page.target.with(Option::is_none);
     let disabled = move || page.busy.get() || !session.can_change() || !page.is_deployable();
     let back_to = move || {
-        page.run().map(|run| view! {
-            <p class="meta">
-                "To the content of "<a class="link" href=format!("/runs/{}", run.id)>{run_title(&run)}" by "{run.author.clone()}</a>
-                ", "<Ago time=run.created />". Hidden parameters keep their present values."
-            </p>
+        page.run().map(|run| {
+            let deployment = format!("/deployments/{}", run.deployment);
+            let has_last_good = page.deployments.with(|all| {
+                let found = all?.iter().find(|it| it.id == run.deployment)?;
+                Some(found.can_roll_back)
+            });
+            let hidden = page.form.has_hidden().then(|| {
+                let elsewhere = (has_last_good == Some(true)).then(|| view! {
+                    "The roll-back on "<a class="link" href=deployment>"the deployment's page"</a>
+                    " takes back those of the last successful change."
+                });
+                view! { " Hidden parameters keep their present values. "{elsewhere} }
+            });
+            view! {
+                <p class="meta">
+                    "To the content of "<a class="link" href=format!("/runs/{}", run.id)>{run_title(&run)}" by "{run.author.clone()}</a>
+                    ", "<Ago time=run.created />"."{hidden}
+                </p>
+            }
         })
     };
     view! {
         <header class="plan-head">
             <div class="plan-summary">
-                <h1>"Plan"</h1>
+                <h1>{move || if page.run().is_some() { "Plan of a roll-back" } else { "Plan" }}</h1>
                 <VersionLine page />
                 <Counts page />
                 <QuotaLine plan=page.plan />

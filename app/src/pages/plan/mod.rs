@@ -26,8 +26,8 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
+pub use self::changes::Changes;
 use self::{
-    changes::Changes,
     head::Head,
     parameters::{Form, Parameters},
     permission::PermissionQuestion,

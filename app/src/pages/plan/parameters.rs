@@ -109,6 +109,12 @@ impl Form {
         })
     }
 
+    /// True if a parameter is hidden. Tracks.
+    pub fn has_hidden(self) -> bool {
+        self.parameters
+            .with(|parameters| parameters.iter().any(|parameter| parameter.hidden))
+    }
+
     /// Entered values. Empty fields are left out, so that defaults apply. Tracks.
     pub fn values(self) -> BTreeMap<String, Value> {
         self.parameters.with(|parameters| {

@@ -36,7 +36,11 @@ pub enum Axis {
 /// Places the named nodes, or all of them without names, as a new drawing would. The other nodes stay, and every node
 /// stays in its network. `None` if nothing moves.
 pub fn tidy(input: &CommandInput<'_>, names: &[String]) -> Option<Proposal> {
-    let mut nodes = input.drawing.nodes().to_vec();
+    let before = || {
+        let nodes = input.drawing.nodes().iter();
+        nodes.filter(|node| !node.is_removed())
+    };
+    let mut nodes: Vec<Node> = before().cloned().collect();
     let moves = |node: &Node| {
         names.is_empty()
             || std::iter::successors(Some(node), |node| {
@@ -52,7 +56,7 @@ pub fn tidy(input: &CommandInput<'_>, names: &[String]) -> Option<Proposal> {
     layout::arrange(&mut nodes, input.drawing.edges(), &fixed);
     let places: Vec<(String, Place)> = nodes
         .iter()
-        .zip(input.drawing.nodes())
+        .zip(before())
         .filter(|(node, old)| {
             node.kind != NodeKind::Chip
                 && node.ghost.is_none()

@@ -40,7 +40,9 @@ pub fn connect(input: &CommandInput<'_>, from: &str, to: &str) -> Result<Proposa
         let described = input.types.get(&node.resource_type);
         described.is_some_and(types::ResourceType::is_component)
     };
-    let mut proposal = match (start.kind, end.kind) {
+    // A folded network is connected as any other.
+    let kind = |node: &Node| if node.is_network() { Frame } else { node.kind };
+    let mut proposal = match (kind(start), kind(end)) {
         (Server, Frame) => attach(input, start, end),
         (Frame, Server) => attach(input, end, start),
         (Router, Frame) => route(input, start, end),

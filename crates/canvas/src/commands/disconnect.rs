@@ -49,7 +49,7 @@ pub fn connection(template: &Template, drawing: &Drawing, edge: &Edge) -> Option
             Some(of_property(router, &[gateway], &[gateway, "network"]))
         }
         EdgeKind::Order => {
-            let is_to = |name: &str| owns(drawing, &edge.to, name);
+            let is_to = |name: &str| drawing.owns(&edge.to, name);
             own_resources(template, drawing, &edge.from).find_map(|resource| {
                 let names = &resource.depends_on;
                 let at = names.iter().position(|(name, _)| is_to(name))?;
@@ -68,7 +68,7 @@ pub fn connection(template: &Template, drawing: &Drawing, edge: &Edge) -> Option
             })
         }
         EdgeKind::RouterInterface | EdgeKind::Relation | EdgeKind::Reference => {
-            let is_to = |name: &str| owns(drawing, &edge.to, name);
+            let is_to = |name: &str| drawing.owns(&edge.to, name);
             own_resources(template, drawing, &edge.from).find_map(|resource| {
                 let (mut keys, is_whole) = reference(resource.property(&edge.label)?, &is_to)?;
                 keys.insert(0, edge.label.clone());
@@ -124,13 +124,6 @@ pub fn disconnect(input: &CommandInput<'_>, edge: &Edge) -> Result<Proposal, Ref
     })
 }
 
-/// True if a resource is this node, or a part of it.
-fn owns(drawing: &Drawing, node: &str, resource: &str) -> bool {
-    drawing
-        .owner(resource)
-        .is_some_and(|owner| owner.name == node)
-}
-
 /// The resource of a node, then those of its parts.
 fn own_resources<'a>(
     template: &'a Template,
@@ -138,7 +131,7 @@ fn own_resources<'a>(
     node: &'a str,
 ) -> impl Iterator<Item = &'a Resource> {
     let parts = template.resources.iter();
-    let parts = parts.filter(move |one| one.name != node && owns(drawing, node, &one.name));
+    let parts = parts.filter(move |one| one.name != node && drawing.owns(node, &one.name));
     template.resource(node).into_iter().chain(parts)
 }
 

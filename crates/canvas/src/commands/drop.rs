@@ -338,7 +338,7 @@ fn add_other(
         if let Some(joined) = joined {
             edits.extend(joined.edits);
             target = Some(node.name.clone());
-        } else if at.is_some() && node.kind != NodeKind::Frame {
+        } else if at.is_some() && !node.is_network() {
             return Err(Refusal::because(format!(
                 "{} and {} cannot be connected. Drop it on an empty place",
                 title, node.name
@@ -375,7 +375,7 @@ fn add_other(
 /// The frame itself, or the frame around a node.
 fn frame_of_node<'a>(input: &CommandInput<'a>, node: &Node) -> Option<&'a Node> {
     let mut at = input.drawing.node(&node.name)?;
-    while at.kind != NodeKind::Frame {
+    while !at.is_network() {
         at = input.drawing.node(at.parent.as_deref()?)?;
     }
     Some(at)

@@ -32,7 +32,9 @@ pub fn drop_item(
         (Item::Router, _) => {
             let near = || {
                 input.drawing.nodes().iter().find(|node| {
-                    node.kind == NodeKind::Frame && node.rect.grown(NEAR_A_FRAME).contains(at)
+                    node.is_network()
+                        && !node.is_removed()
+                        && node.rect.grown(NEAR_A_FRAME).contains(at)
                 })
             };
             add_at(input, item, hit.or_else(near), Some(at))
@@ -49,7 +51,7 @@ fn network_for(
 ) -> Result<Proposal, Refusal> {
     let around = |one: &&Node| input.drawing.node(one.parent.as_deref()?);
     let end = std::iter::successors(Some(node), around).find(|one| one.kind != NodeKind::Chip);
-    let end = end.filter(|one| !matches!(one.kind, NodeKind::Frame | NodeKind::Internet));
+    let end = end.filter(|one| !one.is_network() && one.kind != NodeKind::Internet);
     let Some(end) = end else {
         return Err(Refusal::because(
             "Networks cannot be nested. Drop it on an empty place",
@@ -86,7 +88,8 @@ pub(super) fn connect_below(
     let around = |one: &&Node| input.drawing.node(one.parent.as_deref()?);
     let mut proposal = std::iter::successors(Some(over), around)
         .filter(|one| {
-            node.kind != NodeKind::Server || matches!(one.kind, NodeKind::Card | NodeKind::Internet)
+            let is_card = matches!(one.kind, NodeKind::Card | NodeKind::Internet);
+            node.kind != NodeKind::Server || (is_card && !one.is_folded)
         })
         .find_map(|one| connect(input, &node.name, &one.name).ok())?;
     // A node in a frame returns to its old place there.

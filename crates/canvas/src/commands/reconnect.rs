@@ -137,7 +137,7 @@ fn move_end(input: &CommandInput<'_>, edge: &Edge, to: &str) -> Result<Proposal,
     let label = format!("Connect {} to {to} instead of {}", edge.from, edge.to);
     let mut edits = Vec::new();
     match edge.kind {
-        EdgeKind::Interface if target.kind == NodeKind::Frame => {
+        EdgeKind::Interface if target.is_network() => {
             // The check of a new connection finds a network that the server is on already.
             connect(input, &edge.from, to)?;
             let server = input.template.resource(&edge.from);
@@ -158,7 +158,7 @@ fn move_end(input: &CommandInput<'_>, edge: &Edge, to: &str) -> Result<Proposal,
                 value: json!({ "network": get_resource(to) }),
             });
         }
-        EdgeKind::RouterInterface if target.kind == NodeKind::Frame => {
+        EdgeKind::RouterInterface if target.is_network() => {
             connect(input, &edge.from, to)?;
             let Some(interface) = edge
                 .resource

@@ -90,9 +90,7 @@ fn join_or_leave(
     at: CanvasPoint,
     proposal: &mut Proposal,
 ) -> Result<(), Refusal> {
-    let over = input
-        .drawing
-        .hit_where(at, |node| node.kind == NodeKind::Frame);
+    let over = input.drawing.hit_where(at, Node::is_network);
     let Some(resource) = input.resource(&server.name) else {
         return Ok(());
     };

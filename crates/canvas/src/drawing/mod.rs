@@ -13,8 +13,10 @@
 //! invalid one, has a drawing, and every resource in it appears exactly once.
 
 mod build;
+mod folding;
 mod index;
 mod refs;
+mod removed;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -22,12 +24,12 @@ use hot::template::Template;
 use planner::{plan::Plan, workflow::Workflow};
 use types::{Category, Registry};
 
-use self::index::Index;
+use self::{folding::Folding, index::Index};
 
 pub(crate) use refs::entry;
 pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_of};
 
-pub use crate::node::{Edge, EdgeKind, INTERNET, Member, Node, NodeKind, Part};
+pub use crate::node::{Edge, EdgeKind, INTERNET, Member, Node, NodeKind, Part, REMOVED};
 use crate::{
     geometry::{CanvasPoint, Rect, Size},
     layout::{self, Place, Places},
@@ -40,12 +42,16 @@ pub struct Drawing {
     edges: Vec<Edge>,
     index: Index,
     owners: HashMap<String, String>,
+    folding: Folding,
 }
 
 impl PartialEq for Drawing {
     fn eq(&self, other: &Self) -> bool {
         // The index follows from the nodes and edges.
-        self.nodes == other.nodes && self.edges == other.edges && self.owners == other.owners
+        self.nodes == other.nodes
+            && self.edges == other.edges
+            && self.owners == other.owners
+            && self.folding == other.folding
     }
 }
 
@@ -70,16 +76,38 @@ pub fn draw_with_ghosts(
     types: &Registry,
     places: &Places,
 ) -> Drawing {
-    let (nodes, edges, owners) = build::build(template, plan, workflow, types);
+    let (mut nodes, mut edges, owners) = build::build(template, plan, workflow, types);
+    let folding = folding::fold(&mut nodes, &mut edges, places);
     let mut drawing = Drawing {
         index: Index::of(&nodes, &edges),
         nodes,
         edges,
         owners,
+        folding,
     };
     layout::arrange(&mut drawing.nodes, &drawing.edges, places);
     drawing.index.place(&drawing.nodes);
     drawing
+}
+
+/// Like [`draw`], with the contents of folded frames.
+pub fn draw_unfolded(
+    template: &Template,
+    plan: Option<&Plan>,
+    types: &Registry,
+    places: &Places,
+) -> Drawing {
+    let drawing = draw(template, plan, types, places);
+    if !drawing.nodes.iter().any(|node| node.is_folded) {
+        return drawing;
+    }
+    let mut places = places.clone();
+    for frame in drawing.nodes.iter().filter(|node| node.is_folded) {
+        let contents = drawing.hidden_in(&frame.name);
+        let names = contents.map(|node| node.name.as_str());
+        layout::unfold(&mut places, &frame.name, names);
+    }
+    draw(template, plan, types, &places)
 }
 
 impl Drawing {
@@ -98,15 +126,41 @@ impl Drawing {
         self.index.node(name).map(|at| &self.nodes[at])
     }
 
-    /// A line by its id. No resource can have an id of a line as its name.
+    /// A line by its id, with its ends in the template. No resource can have an id of a line as its name.
     pub fn edge(&self, id: &str) -> Option<&Edge> {
-        self.edges.iter().find(|edge| edge.id == id)
+        let folded = self.folding.lines.get(id);
+        folded.or_else(|| self.edges.iter().find(|edge| edge.id == id))
     }
 
-    /// The node of a resource, or the node that it is a part of.
+    /// The node of a resource, the node that it is a part of, or the folded frame that contains them.
     pub fn owner(&self, resource: &str) -> Option<&Node> {
-        self.node(resource)
-            .or_else(|| self.node(self.owners.get(resource)?))
+        self.node(resource).or_else(|| {
+            let own = self.owners.get(resource).map_or(resource, String::as_str);
+            self.node(own)
+                .or_else(|| self.node(self.folding.frames.get(own)?))
+        })
+    }
+
+    /// True if a resource is this node, or a part of it. The node can be in a folded frame.
+    pub fn owns(&self, node: &str, resource: &str) -> bool {
+        resource == node || self.owners.get(resource).is_some_and(|owner| owner == node)
+    }
+
+    /// The folded frame that contains a resource. `None` if the resource is visible.
+    pub fn folded_frame(&self, resource: &str) -> Option<&str> {
+        let own = self.owners.get(resource).map_or(resource, String::as_str);
+        self.folding.frames.get(own).map(String::as_str)
+    }
+
+    /// The nodes in folded frames, which are not drawn and have no position. Parents come before their children.
+    pub fn hidden(&self) -> &[Node] {
+        &self.folding.nodes
+    }
+
+    /// The nodes in a folded frame, at any depth.
+    pub fn hidden_in(&self, frame: &str) -> impl Iterator<Item = &Node> {
+        let is_inside = move |node: &&Node| self.folded_frame(&node.name) == Some(frame);
+        self.folding.nodes.iter().filter(is_inside)
     }
 
     /// The direct children of a node.
@@ -200,7 +254,7 @@ impl Drawing {
         }
         for edge in names.iter().filter_map(|name| self.edge(name)) {
             let ends = [edge.from.as_str(), edge.to.as_str()];
-            let nodes = ends.iter().filter_map(|end| self.node(end));
+            let nodes = ends.iter().filter_map(|end| self.owner(end));
             nodes.for_each(&mut add_with_parents);
         }
         for edge in chosen.iter().flat_map(|name| self.edges_of(name)) {
@@ -275,7 +329,7 @@ impl Drawing {
         let at = Rect::at(point, Size::default());
         self.within(at)
             .rev()
-            .filter(|node| node.rect.contains(point) && pass(node))
+            .filter(|node| node.rect.contains(point) && !node.is_removed() && pass(node))
             .min_by_key(|node| match node.kind {
                 NodeKind::Chip => 0,
                 NodeKind::Frame => 2,

@@ -8,6 +8,7 @@ mod addresses;
 mod beside;
 mod choices;
 mod common;
+mod condition;
 mod link;
 mod maker;
 mod presets;

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use types::{Property, PropertyKind, Registry, of_kind};
 
 use super::{
-    Choice, Control, Field,
+    Field, condition,
     link::PARAMETER_TYPES,
-    maker::{Maker, Values, mark_alone, pairs, pretty},
+    maker::{Maker, Values, mark_alone, pairs},
 };
 use crate::commands::Proposal;
 
@@ -60,7 +60,7 @@ pub fn entry_fields(
         own: "",
     };
     match section {
-        Section::Conditions => condition(template, name, path),
+        Section::Conditions => condition::fields(template, name, &path),
         Section::Parameters => {
             let expr = literal(&value);
             let Expr::Map(entries) = &expr else {
@@ -260,62 +260,6 @@ fn of_output(template: &Template) -> Vec<Property> {
         text("description", ""),
         one_of(condition, conditions),
     ]
-}
-
-/// A condition that compares a parameter with a value has a field for each. Others are JSON.
-fn condition(template: &Template, name: &str, path: Vec<String>) -> Vec<Field> {
-    let Some(condition) = template.condition(name) else {
-        return Vec::new();
-    };
-    let now = condition.value.to_json();
-    let field = |name: &str, label: &str, path: Vec<String>, control, text| Field {
-        name: name.to_owned(),
-        path,
-        label: label.to_owned(),
-        control,
-        text,
-        required: true,
-        is_alone: false,
-        help: String::new(),
-        placeholder: String::new(),
-        proposals: Vec::new(),
-        is_mixed: false,
-    };
-    let below = |index: &str| {
-        let keys = ["equals", index].map(str::to_owned);
-        path.iter().cloned().chain(keys).collect::<Vec<_>>()
-    };
-    if let Some([left, Value::String(right)]) = now["equals"].as_array().map(Vec::as_slice)
-        && let Some(parameter) = left["get_param"].as_str()
-    {
-        let choices = template.parameters.iter().map(|one| Choice {
-            key: one.name.clone(),
-            label: one.name.clone(),
-            facts: one.kind.clone(),
-            value: json!({ "get_param": one.name }),
-        });
-        return vec![
-            field(
-                "equals.0",
-                "Parameter",
-                below("0"),
-                Control::Select(choices.collect()),
-                parameter.to_owned(),
-            ),
-            field(
-                "equals.1",
-                "Equals",
-                below("1"),
-                Control::Text,
-                right.clone(),
-            ),
-        ];
-    }
-    vec![Field {
-        help: "A boolean, a condition's name, or a function: `equals`, `not`, `and`, `or`."
-            .to_owned(),
-        ..field("value", "Condition", path, Control::Json, pretty(&now))
-    }]
 }
 
 /// The value as an expression without functions.

@@ -195,10 +195,10 @@ fn card(out: &mut String, node: &Node) {
                 "name",
                 &fitting(&name, at.width - 28.0, NAME_LETTER),
             );
-            let detail = if node.detail.is_empty() {
-                node.title.clone()
-            } else {
-                node.detail.join(" · ")
+            let detail = match node.members.filter(|_| node.is_folded) {
+                Some(count) => format!("{} · {count} inside", node.title),
+                None if node.detail.is_empty() => node.title.clone(),
+                None => node.detail.join(" · "),
             };
             text(
                 out,

@@ -13,6 +13,7 @@ use crate::export::{Additions, Export, Format, Source, Unreadable, export};
 pub(crate) struct Design {
     document: Document,
     bundle: Bundle,
+    places: Places,
     additions: Additions,
 }
 
@@ -21,6 +22,7 @@ impl Design {
         Design {
             document: Document::parse(text),
             bundle: Bundle::default(),
+            places: Places::new(),
             additions: Additions::Expanded,
         }
     }
@@ -30,6 +32,12 @@ impl Design {
         let files = files.iter();
         let files = files.map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
         self.bundle = self.bundle.with(files.collect());
+        self
+    }
+
+    /// Sets the positions of nodes.
+    pub(crate) fn placed(mut self, places: Places) -> Design {
+        self.places = places;
         self
     }
 
@@ -46,7 +54,7 @@ impl Design {
             bundle: &self.bundle,
             types: &types(),
             cloud: &cloud(),
-            places: &Places::new(),
+            places: &self.places,
             additions: self.additions,
         };
         export(&source, format)

@@ -1,5 +1,9 @@
 //! The complete export of one design in each format, as snapshots.
 
+use canvas::{
+    geometry::CanvasPoint,
+    layout::{Place, Places},
+};
 use hot::document::Document;
 
 use super::*;
@@ -86,6 +90,28 @@ fn picture() {
     let volume = SHOP.find("  disk:").unwrap()..SHOP.find("  proxy:").unwrap();
     let text = SHOP.replace(&SHOP[volume], "");
     insta::assert_snapshot!(exported(&text, Format::Svg).text);
+}
+
+#[test]
+fn a_folded_network_is_a_card_in_a_picture() {
+    let text = "\
+heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  web:
+    type: OS::Nova::Server
+    properties: {networks: [{network: {get_resource: net}}]}
+";
+    let open = Design::of(text).export(Format::Svg).text;
+    assert!(open.contains(">web<"), "{open}");
+    let folded = Place {
+        folded: Some(CanvasPoint::default()),
+        ..Place::default()
+    };
+    let places = Places::from([("net".to_owned(), folded)]);
+    let picture = Design::of(text).placed(places).export(Format::Svg).text;
+    assert!(picture.contains("Network · 1 inside"), "{picture}");
+    assert!(!picture.contains(">web<"), "{picture}");
 }
 
 #[test]

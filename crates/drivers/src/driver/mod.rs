@@ -102,6 +102,7 @@ impl<'a> Context<'a> {
         static NO_MARKS: Marks = Marks {
             public: false,
             bastion: false,
+            signals_over_ssh: false,
         };
         Context {
             session,

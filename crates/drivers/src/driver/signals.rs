@@ -37,6 +37,9 @@ pub trait Signals: Send + Sync {
     /// The resource's address. `None` if the cloud's servers cannot reach this server.
     fn address(&self) -> Option<SignalAddress>;
 
+    /// The command that signals to the resource, if its signals are fetched over SSH. It takes curl's options.
+    fn command(&self) -> Option<String>;
+
     /// The signals to the handle with this reference. `None` if the deployment has no such handle.
     async fn received(&self, handle: &Value) -> Result<Option<Received>, DriverError>;
 
@@ -53,6 +56,10 @@ pub(super) struct NoSignals;
 #[async_trait]
 impl Signals for NoSignals {
     fn address(&self) -> Option<SignalAddress> {
+        None
+    }
+
+    fn command(&self) -> Option<String> {
         None
     }
 

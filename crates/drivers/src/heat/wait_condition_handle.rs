@@ -4,7 +4,9 @@
 //! Heat has a transport for each of its services. Here there is one: a request to our own server, at a signed address.
 //! So `signal_transport` is accepted and changes nothing, except `NO_SIGNAL`, with which nobody waits. Like Heat's token,
 //! ours is apart from the endpoint: `curl_cli` has the same form as Heat's. The address is generated once and never
-//! changes. Source: Heat's `wait_condition_handle.py`.
+//! changes. If servers cannot reach ours, a plan can have their signals fetched over SSH: then `curl_cli` is a command
+//! that leaves the signal on its server, and the other attributes have no value. Source: Heat's
+//! `wait_condition_handle.py`.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value as Json, json};
@@ -47,6 +49,10 @@ impl Driver for WaitConditionHandle {
         };
         if transport.as_deref() == Some("NO_SIGNAL") {
             ready.attributes.insert("signal".into(), json!("{}"));
+            return Ok(Progress::Ready(ready));
+        }
+        if let Some(command) = context.signals.command() {
+            ready.attributes.insert("curl_cli".into(), json!(command));
             return Ok(Progress::Ready(ready));
         }
         let address = context.signals.address().ok_or_else(|| DriverError::Property {

@@ -1,7 +1,7 @@
 //! Folders of items: the server's own, which are trusted and kept in memory, and uploaded ones below the data folder.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -134,6 +134,21 @@ pub fn store_files(folder: &Path, files: &Files) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => fs::rename(&begun.0, folder),
     }
+}
+
+/// Removes the versions in an item's folder whose digest is not `wanted`. Temporary folders stay.
+///
+/// # Errors
+/// If the disk refuses.
+pub fn remove_others(item: &Path, wanted: &BTreeSet<String>) -> io::Result<()> {
+    for entry in fs::read_dir(item)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') && !wanted.contains(&name) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// A temporary folder that is removed on drop unless it was renamed.

@@ -34,7 +34,7 @@ use hot::diagnostic::Diagnostic;
 use sha2::{Digest, Sha256};
 use types::{Registry, catalog::CatalogItem};
 
-pub use catalogs::{Catalogs, Published, Publisher, Rank};
+pub use catalogs::{Catalogs, Published, Publisher, Rank, Stage};
 pub use pack::pack;
 pub use repository::{GitHost, Repositories};
 pub use unpack::{Limits, unpack};

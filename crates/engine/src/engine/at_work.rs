@@ -100,6 +100,7 @@ fn changes(kind: StepKind) -> bool {
         StepKind::Create
         | StepKind::Update
         | StepKind::Delete
+        | StepKind::Install
         | StepKind::Configure
         | StepKind::Suspend
         | StepKind::Resume

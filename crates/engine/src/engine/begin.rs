@@ -6,8 +6,8 @@ use std::{
 };
 
 use api::{
-    CloudFacts, DeploymentState, Plan, RunKind, RunState, Severity, Started, TemplateFiles,
-    Workflow,
+    Action, Change, CloudFacts, DeploymentState, Plan, RunKind, RunState, Severity, Started,
+    TemplateFiles, Workflow,
 };
 use hot::{bundle::Bundle, document::Document, merged::Merged};
 use planner::plan::{Deployed, PlanInput, plan_undeploy};
@@ -33,16 +33,13 @@ use crate::{
 const NAME_MAX: usize = 63;
 
 impl Engine {
-    /// The catalogue of a deployment. For a new deployment (`None`), the project's catalogue.
+    /// The catalogue of a deployment.
     pub(super) async fn catalog_for(
         &self,
         tenant: &Tenant,
-        deployment: Option<&str>,
+        deployment: &str,
     ) -> Result<Arc<Catalog>> {
-        match deployment {
-            Some(id) => self.core.catalogs.of_deployment(tenant, id).await,
-            None => self.core.catalogs.of(tenant).await,
-        }
+        self.core.catalogs.of_deployment(tenant, deployment).await
     }
 
     pub(super) async fn begin_deploy(
@@ -56,7 +53,10 @@ impl Engine {
             let checked = self.check_reviewed(actor, None, new.preview(), digest);
             Box::pin(checked).await?;
         }
-        let catalog = self.catalog_for(&actor.tenant, None).await?;
+        let catalogs = &self.core.catalogs;
+        let catalog = catalogs
+            .with_versions(&actor.tenant, None, &new.versions)
+            .await?;
         let id = Uuid::now_v7().to_string();
         let pseudo = pseudo_parameters(&new.name, &id, &actor.tenant);
         let types = catalog.clone();
@@ -64,6 +64,7 @@ impl Engine {
         let (planned, new) = self.compute(&actor.tenant, work).await??;
         let Planned {
             workflow,
+            changes,
             hidden,
             open,
             beside,
@@ -89,6 +90,7 @@ impl Engine {
             scaling: None,
             command: None,
             workflow,
+            changes: Some(changes),
             secrets: RunSecrets::new(
                 actor.session.token().expose(),
                 hidden,
@@ -198,11 +200,11 @@ impl Engine {
             .resource_list(&actor.tenant, deployment)
             .await?;
         let all = compare::deployed(there, |_, _| true);
-        let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
+        let catalog = self.catalog_for(&actor.tenant, deployment).await?;
         let document = Document::parse(row.shown.template.as_str());
         let environments = Merged::of(&row.shown.beside.bundle(), document.template());
         let plan = plan_undeploy(&all, catalog.registry(), &environments.rules);
-        let workflow = accepted(plan)?;
+        let (workflow, changes) = accepted(plan)?;
         // An undeployment works without hidden parameters: a deletion needs only ids.
         let hidden = self.stored_hidden(actor, &row).await.unwrap_or_default();
         let secrets = RunSecrets::new(
@@ -221,6 +223,7 @@ impl Engine {
             scaling: None,
             command: None,
             workflow,
+            changes: Some(changes),
             secrets,
         };
         let tenant = &actor.tenant;
@@ -379,6 +382,8 @@ impl Engine {
 /// An accepted plan, and the values to store with it.
 pub(super) struct Planned {
     pub workflow: Workflow,
+    /// The changes that the workflow makes.
+    pub changes: Vec<Change>,
     /// Values of hidden parameters.
     pub hidden: BTreeMap<String, Value>,
     /// Values of the other parameters.
@@ -403,11 +408,12 @@ impl Planned {
         if !new.despite_quota {
             check_quota(&plan)?;
         }
-        let workflow = accepted(plan)?;
+        let (workflow, changes) = accepted(plan)?;
         let given = without_overridden(&document, bundle, given);
         let said = with_environments(&document, bundle, &given);
         let planned = Planned {
             workflow,
+            changes,
             hidden: hidden_values(&document, bundle, &said, &BTreeMap::new()),
             open: divide(document.template(), &given).0,
             beside: beside(bundle, &document),
@@ -473,8 +479,8 @@ pub(super) fn check_quota(plan: &Plan) -> Result<()> {
     }
 }
 
-/// The workflow of a plan without errors.
-pub(super) fn accepted(plan: Plan) -> Result<Workflow> {
+/// The workflow and the changes of a plan without errors. Unchanged resources are left out.
+pub(super) fn accepted(plan: Plan) -> Result<(Workflow, Vec<Change>)> {
     match plan.workflow {
         Some(workflow)
             if !plan
@@ -482,7 +488,9 @@ pub(super) fn accepted(plan: Plan) -> Result<Workflow> {
                 .iter()
                 .any(|found| found.severity == Severity::Error) =>
         {
-            Ok(workflow)
+            let mut changes = plan.changes;
+            changes.retain(|change| change.action != Action::None);
+            Ok((workflow, changes))
         }
         _ => Err(Error::Refused(plan.diagnostics)),
     }

@@ -10,7 +10,7 @@ use types::catalog::{
 use super::Engine;
 use crate::{
     Actor, Error, Result, Tenant,
-    catalog::{Catalog, Files, Published, Publisher, Rank, pack},
+    catalog::{Catalog, Files, Item, Published, Publisher, Rank, Stage, pack},
 };
 
 impl Engine {
@@ -47,7 +47,21 @@ impl Engine {
         self.core.catalogs.draft(archive).await
     }
 
-    /// Adds an item from a tar.gz to the project's catalogue. A role without a manifest gets `manifest`.
+    /// One version of an item of the project, which can be a draft.
+    ///
+    /// # Errors
+    /// If the project does not have it, or it cannot be read.
+    pub async fn item_version(
+        &self,
+        tenant: &Tenant,
+        name: &str,
+        version: &str,
+    ) -> Result<Arc<Item>> {
+        self.core.catalogs.version(tenant, name, version).await
+    }
+
+    /// Adds an item from a tar.gz or zip to the project's catalogue, or stores it as a draft. A role without a manifest gets
+    /// `manifest`.
     ///
     /// # Errors
     /// If the archive is not an item, or its name or version is taken. Then nothing has changed.
@@ -56,6 +70,7 @@ impl Engine {
         actor: &Actor,
         archive: Vec<u8>,
         manifest: Option<String>,
+        stage: Stage,
     ) -> Result<Published> {
         self.core.check_running()?;
         let catalogs = &self.core.catalogs;
@@ -70,19 +85,29 @@ impl Engine {
             user_id: &actor.session.user().id,
             rank,
         };
-        catalogs
-            .publish(&actor.tenant, publisher, archive, manifest)
-            .await
+        let tenant = &actor.tenant;
+        match stage {
+            Stage::Published => catalogs.publish(tenant, publisher, archive, manifest).await,
+            Stage::Draft => {
+                let draft = catalogs.store_draft(tenant, publisher, archive, manifest);
+                draft.await
+            }
+        }
     }
 
-    /// Adds the item of a form to the project's catalogue.
+    /// Adds the item of a form to the project's catalogue, or stores it as a draft.
     ///
     /// # Errors
     /// If the recipe has problems, or the item's name or version is taken. Then nothing has changed.
-    pub async fn publish_recipe(&self, actor: &Actor, recipe: &Recipe) -> Result<Published> {
+    pub async fn publish_recipe(
+        &self,
+        actor: &Actor,
+        recipe: &Recipe,
+        stage: Stage,
+    ) -> Result<Published> {
         let archive = pack(&files_of(recipe)?)
             .map_err(|error| Error::Unavailable(format!("the item cannot be packed: {error}")))?;
-        self.publish(actor, archive, None).await
+        self.publish(actor, archive, None, stage).await
     }
 
     /// The recipe of an item's newest version. `None` if the item was not made from a form.

@@ -269,6 +269,7 @@ impl Engine {
         let changes = Changes {
             base_run: check.run.clone(),
             repairs: true,
+            plan_digest: request.plan_digest,
             despite_quota: request.despite_quota,
             ..Changes::unchanged(&row, cloud)
         };

@@ -79,7 +79,7 @@ impl Engine {
         let store = &self.core.store;
         let there = store.resource_list_all(tenant, deployment).await?;
         let known = ResourceTable::of(attributes::open(&self.core.keys, deployment, there));
-        let catalog = self.catalog_for(tenant, Some(deployment)).await?;
+        let catalog = self.catalog_for(tenant, deployment).await?;
         let timeout = request.timeout_seconds;
         let Checked {
             servers,
@@ -112,6 +112,7 @@ impl Engine {
             scaling: None,
             command: Some(&shown),
             workflow,
+            changes: None,
             secrets: secrets.with_command(Some(Box::new(content))),
         };
         let mut transaction = store.begin("storing a command").await?;

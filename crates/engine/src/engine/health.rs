@@ -85,7 +85,7 @@ impl Engine {
     ) -> Result<(Vec<String>, Vec<Finding>)> {
         let id = &row.shown.id;
         let known = ResourceTable::of(attributes::open(&self.core.keys, id, resources));
-        let catalog = self.catalog_for(&actor.tenant, Some(id)).await?;
+        let catalog = self.catalog_for(&actor.tenant, id).await?;
         let mut components = components(&known, &catalog, cloud);
         components.retain(|one| !left_out.contains(&one.name));
         if components.is_empty() {

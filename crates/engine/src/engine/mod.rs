@@ -95,6 +95,8 @@ pub struct NewDeployment {
     pub design: Option<String>,
     /// That design's version.
     pub design_version: Option<u32>,
+    /// Versions of catalogue items, by name. Of the other items, the newest.
+    pub versions: BTreeMap<String, String>,
     /// Facts about the cloud for passes and checks.
     pub cloud: CloudFacts,
     /// Digest of the plan that the user has reviewed. The deployment is refused if its plan has other changes. `None`
@@ -121,8 +123,8 @@ pub struct Changes {
     pub design_version: Option<u32>,
     /// Facts about the cloud for passes and checks.
     pub cloud: CloudFacts,
-    /// True for a roll-back to the last good state: the given parameters are not completed by the stored ones.
-    pub rolls_back: bool,
+    /// The state to which a roll-back returns. `None` for any other update.
+    pub rolls_back: Option<RollBack>,
     /// The deployment's newest run when the user saw the plan. The update is refused if there is a newer one. `None`
     /// checks nothing.
     pub base_run: Option<String>,
@@ -143,6 +145,15 @@ pub struct Changes {
     pub on_failure: OnFailure,
     /// True to start even if a quota is exceeded. Always true for a roll-back.
     pub despite_quota: bool,
+}
+
+/// The state to which a roll-back returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RollBack {
+    /// The last good state, with its hidden parameters. The given parameters are not completed by the stored ones.
+    LastGood,
+    /// The content of an earlier run. Parameters without a given value keep their present one, like in any update.
+    EarlierRun,
 }
 
 /// Effect of a failed deletion on an undeployment.
@@ -354,10 +365,39 @@ impl Engine {
         deployment: &str,
         cloud: &CloudFacts,
     ) -> Result<Started> {
+        self.roll_back_reviewed(actor, deployment, cloud, None)
+            .await
+    }
+
+    /// As [`Engine::roll_back`], if the plan is the one with the reviewed digest. `None` compares nothing.
+    ///
+    /// # Errors
+    /// As [`Engine::roll_back`], and if the plan has other changes.
+    pub async fn roll_back_reviewed(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        cloud: &CloudFacts,
+        plan_digest: Option<String>,
+    ) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
         let cloud = cloud.clone();
-        let begun = async move { Box::pin(engine.begin_roll_back(&actor, &id, &cloud)).await };
+        let begun =
+            async move { Box::pin(engine.begin_roll_back(&actor, &id, &cloud, plan_digest)).await };
         self.run_to_completion(Box::pin(begun)).await
+    }
+
+    /// The plan of [`Engine::roll_back`].
+    ///
+    /// # Errors
+    /// If a run is active on the deployment, the last change did not fail, or no run ever succeeded.
+    pub async fn roll_back_plan(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        cloud: &CloudFacts,
+    ) -> Result<Plan> {
+        Box::pin(self.plan_roll_back(actor, deployment, cloud)).await
     }
 
     /// Removes all resources of a deployment from the cloud. Its paused run is abandoned.

@@ -4,7 +4,6 @@
 //! one that is carried out, facts and template are the same, and the deployment's row is locked by its newest run.
 
 use api::Plan;
-use planner::deployed::GroupRequest;
 
 use super::{Changes, Engine, Hidden, NewDeployment, Preview};
 use crate::{Actor, Error, Result};
@@ -18,6 +17,7 @@ impl NewDeployment {
             parameters: self.parameters.clone(),
             cloud: self.cloud.clone(),
             hidden: Hidden::Compared,
+            versions: self.versions.clone(),
             ..Preview::default()
         }
     }
@@ -26,20 +26,16 @@ impl NewDeployment {
 impl Changes {
     /// The input of the plan that is shown for this update.
     pub(super) fn preview(&self) -> Preview {
-        let sizes = self.groups.iter();
-        let sizes = sizes.filter_map(|(name, request)| match request {
-            GroupRequest::Size(size) => Some((name.clone(), *size)),
-            GroupRequest::Members(_) => None,
-        });
         Preview {
             template: self.template.clone(),
             bundle: self.bundle.clone(),
             parameters: self.parameters.clone(),
             cloud: self.cloud.clone(),
             hidden: Hidden::Compared,
-            groups: sizes.collect(),
+            groups: self.groups.clone(),
             repairs: self.repairs,
             versions: self.versions.clone(),
+            rolls_back: self.rolls_back,
         }
     }
 }

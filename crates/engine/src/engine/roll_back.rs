@@ -11,14 +11,14 @@
 
 use std::sync::Arc;
 
-use api::{CloudFacts, DeploymentState, RunState, Started, TemplateFiles};
+use api::{CloudFacts, DeploymentState, Plan, RunState, Started, TemplateFiles};
 use openstack::Session;
 use planner::deployed::GroupRequest;
-use store::{Entry, LastGoodContent, RunRow, Wanted};
+use store::{DeploymentRow, Entry, LastGoodContent, RunRow, Wanted};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::{Changes, Engine};
+use super::{Changes, Engine, RollBack};
 use crate::{
     Actor, Error, Result, Tenant,
     run::{Attendance, RunContext},
@@ -34,60 +34,81 @@ impl Engine {
         actor: &Actor,
         deployment: &str,
         cloud: &CloudFacts,
+        plan_digest: Option<String>,
     ) -> Result<Started> {
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         if row.shown.state == DeploymentState::Busy {
             self.abandon_paused_change(actor, &row).await?;
         }
         let row = self.deployment_row(&actor.tenant, deployment).await?;
-        let good = match (row.shown.state, row.good) {
-            (DeploymentState::Failed, Some(good)) => good,
-            (DeploymentState::Failed, None) => {
-                return Err(Error::NotPossibleNow(format!(
-                    "`{}` never was complete, so there is nothing to go back to; go on, change it, or undeploy it",
-                    row.shown.name
-                )));
-            }
-            (DeploymentState::Busy, _) => {
-                return Err(Error::Busy(row.shown.last_run.unwrap_or_default()));
-            }
-            _ => {
-                return Err(Error::NotPossibleNow(format!(
-                    "the last change of `{}` did not fail; to go back, update it to an earlier version",
-                    row.shown.name
-                )));
-            }
-        };
-        let LastGoodContent {
-            template,
-            beside,
-            layout,
-            parameters,
-            groups,
-            items,
-            hidden: _,
-            design_version,
-        } = good;
-        let beside: TemplateFiles = serde_json::from_value(beside).unwrap_or_default();
         let changes = Changes {
-            template,
-            bundle: Some(beside.bundle()),
-            layout: serde_json::from_value(layout).unwrap_or_default(),
-            parameters,
-            design: row.shown.design,
-            design_version,
-            cloud: cloud.clone(),
-            rolls_back: true,
-            groups: groups
-                .into_iter()
-                .map(|(name, members)| (name, GroupRequest::Members(members)))
-                .collect(),
-            versions: items,
-            despite_quota: true,
-            ..Changes::default()
+            plan_digest,
+            ..to_last_good(row, cloud)?
         };
         self.begin_update(actor, deployment, changes).await
     }
+
+    pub(super) async fn plan_roll_back(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        cloud: &CloudFacts,
+    ) -> Result<Plan> {
+        let row = self.deployment_row(&actor.tenant, deployment).await?;
+        let changes = to_last_good(row, cloud)?;
+        self.plan_for(actor, changes.preview(), Some(deployment))
+            .await
+    }
+}
+
+/// The update that returns a deployment to its last good state.
+fn to_last_good(row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
+    let good = match (row.shown.state, row.good) {
+        (DeploymentState::Failed, Some(good)) => good,
+        (DeploymentState::Failed, None) => {
+            return Err(Error::NotPossibleNow(format!(
+                "`{}` never was complete, so there is nothing to go back to; go on, change it, or undeploy it",
+                row.shown.name
+            )));
+        }
+        (DeploymentState::Busy, _) => {
+            return Err(Error::Busy(row.shown.last_run.unwrap_or_default()));
+        }
+        _ => {
+            return Err(Error::NotPossibleNow(format!(
+                "the last change of `{}` did not fail; to go back, update it to an earlier version",
+                row.shown.name
+            )));
+        }
+    };
+    let LastGoodContent {
+        template,
+        beside,
+        layout,
+        parameters,
+        groups,
+        items,
+        hidden: _,
+        design_version,
+    } = good;
+    let beside: TemplateFiles = serde_json::from_value(beside).unwrap_or_default();
+    Ok(Changes {
+        template,
+        bundle: Some(beside.bundle()),
+        layout: serde_json::from_value(layout).unwrap_or_default(),
+        parameters,
+        design: row.shown.design,
+        design_version,
+        cloud: cloud.clone(),
+        rolls_back: Some(RollBack::LastGood),
+        groups: groups
+            .into_iter()
+            .map(|(name, members)| (name, GroupRequest::Members(members)))
+            .collect(),
+        versions: items,
+        despite_quota: true,
+        ..Changes::default()
+    })
 }
 
 impl Engine {
@@ -246,7 +267,7 @@ impl RequestedRollBack {
         let facts = row.roll_back_facts()?;
         let begun = self
             .engine
-            .begin_roll_back(&actor, &row.shown.deployment, &facts);
+            .begin_roll_back(&actor, &row.shown.deployment, &facts, None);
         Box::pin(begun).await
     }
 

@@ -47,6 +47,7 @@ impl Engine {
             base_run: request.base_run.or(row.shown.last_run.clone()),
             groups: BTreeMap::from([(group.name, GroupRequest::Size(scaling.to))]),
             scaling: Some(scaling),
+            plan_digest: request.plan_digest,
             despite_quota: request.despite_quota,
             ..Changes::unchanged(&row, cloud)
         };

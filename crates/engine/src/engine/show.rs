@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use api::{Deployment, DeploymentState, OutputValue, Run, RunContent, Service, Stray};
+use api::{Deployment, DeploymentState, OutputValue, Plan, Run, RunContent, Service, Stray};
 use store::{DeploymentRow, Page, ResourceRow};
 
 use super::{Engine, outputs::Outputs, services::services, suspension::not_suspended};
@@ -75,6 +75,24 @@ impl Engine {
         })
     }
 
+    /// The plan that a run carries out: its changes and its workflow, as accepted at its start.
+    ///
+    /// # Errors
+    /// If there is no such run, if it has no plan, as a command, or if it is older than the storing of plans.
+    pub async fn run_plan(&self, tenant: &Tenant, id: &str) -> Result<Plan> {
+        let row = self.run_row(tenant, id).await?;
+        let changes = self.core.store.run_changes(tenant, id).await?;
+        let changes = changes.ok_or_else(|| Error::NotFound {
+            what: "plan of the run",
+            id: id.to_owned(),
+        })?;
+        Ok(Plan {
+            changes,
+            workflow: Some(row.workflow()?),
+            ..Plan::default()
+        })
+    }
+
     /// With an actor, the attributes in outputs are read from the cloud.
     async fn show(&self, tenant: &Tenant, id: &str, actor: Option<&Actor>) -> Result<Deployment> {
         let row = self.deployment_row(tenant, id).await?;
@@ -114,7 +132,7 @@ impl Engine {
             return Ok(Vec::new());
         }
         let id = &row.shown.id;
-        let catalog = self.catalog_for(&row.tenant, Some(id)).await?;
+        let catalog = self.catalog_for(&row.tenant, id).await?;
         let resources = attributes::open(&self.core.keys, id, resources.to_vec());
         let stored = row.clone();
         let work = move || services(&stored, resources, &catalog);
@@ -128,7 +146,7 @@ impl Engine {
         actor: Option<&Actor>,
     ) -> Result<BTreeMap<String, OutputValue>> {
         let resources = attributes::open(&self.core.keys, &row.shown.id, resources);
-        let catalog = self.catalog_for(&row.tenant, Some(&row.shown.id)).await?;
+        let catalog = self.catalog_for(&row.tenant, &row.shown.id).await?;
         let stored = row.clone();
         let work = move || Outputs::of(stored, resources, catalog);
         let mut outputs = self.compute(&row.tenant, work).await?;

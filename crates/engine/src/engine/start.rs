@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{CloudFacts, DeploymentState, RunCommand, RunKind, RunState, Scaling, Workflow};
+use api::{Change, CloudFacts, DeploymentState, RunCommand, RunKind, RunState, Scaling, Workflow};
 use planner::workflow::StepKind;
 use store::{DeploymentRow, Entry, NewRun as StoredRun, Outcome, RunRow, SealedKind, Transaction};
 use tokio::sync::oneshot;
@@ -26,7 +26,7 @@ pub(super) struct NewRun<'a> {
     pub seen: Option<&'a DeploymentRow>,
     pub kind: RunKind,
     pub forced: Force,
-    /// True for a roll-back to the last good state.
+    /// True for a roll-back, to the last good state or to an earlier run.
     pub rolls_back: bool,
     /// Facts about the cloud, if the run is rolled back when it fails; else `None`.
     pub roll_back: Option<&'a CloudFacts>,
@@ -35,6 +35,8 @@ pub(super) struct NewRun<'a> {
     /// The command that it carries out, if it is one.
     pub command: Option<&'a RunCommand>,
     pub workflow: Workflow,
+    /// The changes of its plan. `None` for a run without a plan, such as a command.
+    pub changes: Option<Vec<Change>>,
     pub secrets: RunSecrets,
 }
 
@@ -82,6 +84,7 @@ impl Engine {
                 scaling: new.scaling,
                 command: new.command,
                 workflow: &workflow,
+                changes: new.changes.as_deref(),
                 author: &new.actor.user,
                 author_id: &new.actor.session.user().id,
             },

@@ -107,6 +107,7 @@ impl Engine {
             scaling: None,
             command: None,
             workflow,
+            changes: None,
             secrets: RunSecrets::new(token, hidden, actor.vault_key.as_ref()),
         };
         let mut transaction = store.begin("storing a suspension").await?;

@@ -69,7 +69,7 @@ impl Engine {
         let repairs = permission.given.may.repair && is_whole && check.has_damage();
         let repair = repairs.then(|| RepairRequest {
             check: check.id.clone(),
-            despite_quota: false,
+            ..RepairRequest::default()
         });
         Ok(Some(PermittedCheck {
             actor,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use store::{DeploymentContent, DeploymentRow, ResourceRow};
 
 use super::{
-    Changes, Engine, Force,
+    Changes, Engine, Force, RollBack,
     begin::{Planned, accepted, beside, check_quota, plan_with, types_of},
     check, compare,
     hidden::{
@@ -56,12 +56,14 @@ pub struct Preview {
     pub cloud: CloudFacts,
     /// The use of stored values of hidden parameters.
     pub hidden: Hidden,
-    /// Sizes of scaling groups, by full name. Other groups keep their members.
-    pub groups: BTreeMap<String, u64>,
+    /// Requests for scaling groups, by full name. Other groups keep their members.
+    pub groups: BTreeMap<String, GroupRequest>,
     /// True to repair what the last check has found.
     pub repairs: bool,
     /// Versions of catalogue items, by name. Of the other items, the deployment keeps its versions.
     pub versions: BTreeMap<String, String>,
+    /// The state to which the planned roll-back returns. `None` for any other plan.
+    pub rolls_back: Option<RollBack>,
 }
 
 /// The use of the stored values of hidden parameters in a plan.
@@ -80,6 +82,8 @@ struct Stored {
     row: DeploymentRow,
     /// `None` if the key manager did not respond.
     stored_hidden: Option<StoredHidden>,
+    /// Hidden parameters of the last good state. `None` unless the change rolls back to it.
+    good_hidden: Option<BTreeMap<String, Value>>,
     there: Vec<ResourceRow>,
 }
 
@@ -124,21 +128,17 @@ impl Engine {
                         Hidden::Compared => self.stored_hidden_or_lost(actor, &row).await.ok(),
                         Hidden::Unknown => None,
                     },
+                    good_hidden: self.good_hidden(actor, &row, preview.rolls_back).await?,
                     there: self.core.store.resource_list(&actor.tenant, id).await?,
                     row,
                 })
             }
         };
         // Only after the check that the deployment belongs to this project.
-        let catalog = match deployment {
-            Some(id) => {
-                let catalogs = &self.core.catalogs;
-                catalogs
-                    .with_versions(&actor.tenant, id, &preview.versions)
-                    .await?
-            }
-            None => self.catalog(&actor.tenant).await?,
-        };
+        let catalogs = &self.core.catalogs;
+        let catalog = catalogs
+            .with_versions(&actor.tenant, deployment, &preview.versions)
+            .await?;
         let engine = self.clone();
         let work = move || engine.plan_now(preview, stored, &catalog);
         self.compute(&actor.tenant, work).await
@@ -153,22 +153,36 @@ impl Engine {
         if let Some(Stored {
             row,
             stored_hidden,
+            good_hidden,
             there,
         }) = stored
         {
             let id = row.shown.id.as_str();
             base_run = row.shown.last_run.clone();
             let bundle = bundle.get_or_insert_with(|| stored_bundle(&row, &parameters));
-            parameters = with_stored(&row, &parameters);
+            if good_hidden.is_none() {
+                parameters = with_stored(&row, &parameters);
+            }
             let requested = with_environments(&document, bundle, &parameters);
-            let (_, mut given) = divide(document.template(), &requested);
-            given.retain(|_, value| !value.is_null());
             let merged = Merged::of(bundle, document.template());
-            given.extend(merged.hidden_defaults());
+            let given = match &good_hidden {
+                Some(good) => hidden_values(&document, bundle, good, &requested),
+                None => {
+                    let (_, mut given) = divide(document.template(), &requested);
+                    given.retain(|_, value| !value.is_null());
+                    given.extend(merged.hidden_defaults());
+                    given
+                }
+            };
             let is_unknown = preview.hidden == Hidden::Unknown;
             let unknown: BTreeSet<String> = given.keys().filter(|_| is_unknown).cloned().collect();
             let mut values = given.clone();
             let (hidden_changed, stored_hidden) = match stored_hidden {
+                // No value of the present state stays.
+                Some(stored_hidden) if good_hidden.is_some() => {
+                    parameters.extend(divide(document.template(), &given).1);
+                    (stored_hidden.changed(&given), given)
+                }
                 Some(stored_hidden) => {
                     let before = Document::parse(row.shown.template.clone());
                     let checked = stored_hidden.check(
@@ -191,11 +205,7 @@ impl Engine {
                 hidden_changed,
                 stored_hidden,
                 pseudo: pseudo_parameters(&row.shown.name, id, &row.tenant),
-                groups: preview
-                    .groups
-                    .into_iter()
-                    .map(|(name, size)| (name, GroupRequest::Size(size)))
-                    .collect(),
+                groups: preview.groups,
                 ..compare::deployed(there, |parameter, digest| {
                     !unknown.contains(parameter) && self.is_same(id, &values)(parameter, digest)
                 })
@@ -209,6 +219,19 @@ impl Engine {
         plan.base_run = base_run;
         plan.digest = plan.workflow.is_some().then(|| plan.digest_of_changes());
         plan
+    }
+
+    /// Hidden parameters of the last good state, for a roll-back to it.
+    async fn good_hidden(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+        rolls_back: Option<RollBack>,
+    ) -> Result<Option<BTreeMap<String, Value>>> {
+        match rolls_back {
+            Some(RollBack::LastGood) => Ok(Some(self.roll_back_hidden(actor, row).await?)),
+            Some(RollBack::EarlierRun) | None => Ok(None),
+        }
     }
 
     /// True if a hidden parameter has the value of a stored digest. Parameters without a stored value are not compared.
@@ -244,6 +267,7 @@ impl Engine {
         }
         let stored = Stored {
             stored_hidden: Some(self.stored_hidden_or_lost(actor, &row).await?),
+            good_hidden: self.good_hidden(actor, &row, changes.rolls_back).await?,
             there: self
                 .core
                 .store
@@ -251,24 +275,20 @@ impl Engine {
                 .await?,
             row,
         };
-        let good = if changes.rolls_back {
-            Some(self.roll_back_hidden(actor, &stored.row).await?)
-        } else {
-            None
-        };
         let catalogs = &self.core.catalogs;
         let catalog = catalogs
-            .with_versions(&actor.tenant, deployment, &changes.versions)
+            .with_versions(&actor.tenant, Some(deployment), &changes.versions)
             .await?;
         let (engine, types) = (self.clone(), catalog.clone());
         let work = move || {
-            let planned = engine.planned(&changes, good, &stored, &types)?;
+            let planned = engine.planned(&changes, &stored, &types)?;
             Ok((planned, changes, stored))
         };
         let computed: Result<_> = self.compute(&actor.tenant, work).await?;
         let (planned, changes, stored) = computed?;
         let Planned {
             workflow,
+            changes: planned,
             hidden,
             open,
             beside,
@@ -276,6 +296,7 @@ impl Engine {
         let Stored {
             row,
             stored_hidden,
+            good_hidden: _,
             there,
         } = stored;
         let keeping = self
@@ -307,11 +328,12 @@ impl Engine {
                     seen: Some(&row),
                     kind: RunKind::Update,
                     forced: Force::No,
-                    rolls_back: changes.rolls_back,
+                    rolls_back: changes.rolls_back.is_some(),
                     roll_back,
                     scaling: changes.scaling.as_ref(),
                     command: None,
                     workflow,
+                    changes: Some(planned),
                     secrets,
                 },
             })
@@ -326,23 +348,18 @@ impl Engine {
     }
 
     /// The plan of an update, if it has no errors.
-    fn planned(
-        &self,
-        changes: &Changes,
-        good: Option<BTreeMap<String, Value>>,
-        stored: &Stored,
-        catalog: &Catalog,
-    ) -> Result<Planned> {
+    fn planned(&self, changes: &Changes, stored: &Stored, catalog: &Catalog) -> Result<Planned> {
         let Stored {
             row,
             stored_hidden,
+            good_hidden,
             there,
         } = stored;
         let deployment = row.shown.id.as_str();
         let bundle = changes.bundle.clone();
         let bundle = bundle.unwrap_or_else(|| stored_bundle(row, &changes.parameters));
         let document = Document::parse(changes.template.clone());
-        let given = if changes.rolls_back {
+        let given = if good_hidden.is_some() {
             changes.parameters.clone()
         } else {
             with_stored(row, &changes.parameters)
@@ -353,7 +370,7 @@ impl Engine {
         );
         let requested = with_environments(&document, &bundle, &given);
         let nothing = BTreeMap::new();
-        let hidden = match (&good, stored_hidden) {
+        let hidden = match (good_hidden, stored_hidden) {
             (Some(good), _) => hidden_values(&document, &bundle, good, &requested),
             (None, Some(stored_hidden)) => {
                 let before = Document::parse(row.shown.template.clone());
@@ -382,8 +399,10 @@ impl Engine {
         if !changes.despite_quota {
             check_quota(&plan)?;
         }
+        let (workflow, changes) = accepted(plan)?;
         Ok(Planned {
-            workflow: accepted(plan)?,
+            workflow,
+            changes,
             hidden,
             open,
             beside: beside(&bundle, &document),

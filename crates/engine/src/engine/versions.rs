@@ -86,6 +86,7 @@ impl Engine {
         let changes = Changes {
             base_run: request.base_run.or(row.shown.last_run.clone()),
             versions: BTreeMap::from([(request.item, request.version)]),
+            plan_digest: request.plan_digest,
             on_failure: request.on_failure,
             ..Changes::unchanged(&row, cloud)
         };

@@ -89,7 +89,11 @@ impl Attempt {
     }
 
     /// A connection of its own to the server, over the shared one to the bastion.
-    async fn login_to(&self, route: &Route, private_key: &str) -> Result<Client, SshError> {
+    pub(super) async fn login_to(
+        &self,
+        route: &Route,
+        private_key: &str,
+    ) -> Result<Client, SshError> {
         let gateway = &self.run_context.gateway;
         let gate = match &route.bastion {
             Some(bastion) => Some(gateway.client(bastion, &route.user, private_key).await?),

@@ -88,6 +88,7 @@ impl Attempt {
             StepKind::Create
             | StepKind::Update
             | StepKind::Delete
+            | StepKind::Install
             | StepKind::Configure
             | StepKind::Suspend
             | StepKind::Resume

@@ -30,6 +30,7 @@ mod requested;
 mod signals;
 mod snapshot;
 mod software;
+mod spool;
 mod step;
 pub mod strays;
 mod suspension;

@@ -12,7 +12,7 @@ use store::{SignalStatus, SignalTarget, Store};
 use super::context::RunContext;
 use crate::{
     resources::{ResourceEntry, ResourceTable},
-    signals::address,
+    signals::{address, command, spool},
 };
 
 /// Signals to the resource of a step, and to the handles of its deployment.
@@ -22,22 +22,25 @@ pub(super) struct StepSignals {
     /// The step's resource.
     target: SignalTarget,
     address: Option<SignalAddress>,
+    command: Option<String>,
 }
 
 impl StepSignals {
     /// For the resource or older copy of this name.
     pub fn of(run_context: &RunContext, name: &str) -> StepSignals {
         let entry = run_context.known.get(name);
-        let target = SignalTarget {
-            tenant: run_context.tenant.clone(),
-            deployment: run_context.deployment.clone(),
-            resource: copy_of(name).unwrap_or(name).to_owned(),
-            incarnation: entry.map_or(0, |entry| entry.incarnation),
-        };
+        let incarnation = entry.as_ref().map_or(0, |entry| entry.incarnation);
+        let target = target(run_context, name, incarnation);
+        let planned = run_context.workflow.resources.get(name);
+        let spec = planned.or(entry.as_ref().map(|entry| &entry.spec));
+        let is_fetched = spec.is_some_and(|spec| {
+            spec.marks.signals_over_ssh && types::is_wait_condition_handle(&spec.resource_type)
+        });
         let core = &run_context.core;
         let base = core.config.signal_url.as_deref();
         StepSignals {
             address: base.map(|base| address(&core.keys, base, &target)),
+            command: is_fetched.then(|| command(&spool(&target))),
             store: core.store.clone(),
             known: run_context.known.clone(),
             target,
@@ -59,10 +62,24 @@ impl StepSignals {
     }
 }
 
+/// One creation of the resource or older copy of this name.
+pub(super) fn target(run_context: &RunContext, name: &str, incarnation: u32) -> SignalTarget {
+    SignalTarget {
+        tenant: run_context.tenant.clone(),
+        deployment: run_context.deployment.clone(),
+        resource: copy_of(name).unwrap_or(name).to_owned(),
+        incarnation,
+    }
+}
+
 #[async_trait]
 impl Signals for StepSignals {
     fn address(&self) -> Option<SignalAddress> {
         self.address.clone()
+    }
+
+    fn command(&self) -> Option<String> {
+        self.command.clone()
     }
 
     async fn received(&self, handle: &Value) -> Result<Option<Received>, DriverError> {

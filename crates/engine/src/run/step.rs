@@ -290,12 +290,15 @@ impl Attempt {
         (reference, attributes)
     }
 
-    /// The data that a server needs for our login. `None` if no later step logs in.
+    /// The data that a server needs for our login. `None` if no step logs in, of this run or of a later wait for signals.
     pub(super) fn login(&self, name: &str, spec: &ResourceSpec) -> StepResult<Option<Login>> {
         let checked = |step: &Step| {
             step.kind == StepKind::WaitForSsh && step.resource.as_deref() == Some(name)
         };
-        if !(spec.marks.bastion || self.run_context.workflow.steps.iter().any(checked)) {
+        let signals = spec.marks.signals_over_ssh && spec.resource_type == types::SERVER;
+        let is_needed =
+            spec.marks.bastion || signals || self.run_context.workflow.steps.iter().any(checked);
+        if !is_needed {
             return Ok(None);
         }
         let Some((_, public_key)) = key_pair(&self.run_context.known) else {
@@ -394,7 +397,11 @@ impl Attempt {
             return self.ready(driver, resolved, id, ready).await;
         }
         let mut last_message = String::new();
+        let mut spools = Box::pin(self.spools()).await?;
         for pause in self.pauses() {
+            if let Some(spools) = &mut spools {
+                Box::pin(self.fetch_signals(spools)).await?;
+            }
             match driver.progress(context, id).await? {
                 Progress::Ready(mut ready) => {
                     if !drivers::is_of_the_language(&self.spec()?.resource_type) {

@@ -13,6 +13,7 @@ use std::{
     collections::HashMap,
     io,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -42,6 +43,8 @@ const TMPFS: &str = "rw,nosuid,nodev,noexec,size=128m,mode=0700,uid=10001,gid=10
 const COMPLAINTS_BYTES_MAX: usize = 4096;
 /// Time limit of a request in seconds.
 const REQUEST_SECONDS: u64 = 120;
+/// Pauses in seconds before further attempts to remove a container.
+const REMOVAL_PAUSES: [u64; 6] = [1, 5, 15, 60, 300, 900];
 
 impl From<bollard::errors::Error> for SandboxError {
     fn from(error: bollard::errors::Error) -> SandboxError {
@@ -306,20 +309,39 @@ impl Drop for DockerContainer {
     }
 }
 
+/// Removes a container. If the daemon does not answer, it is tried again in the background: it may be about to restart.
 async fn remove(docker: &Docker, id: &str) {
+    let Err(error) = try_to_remove(docker, id).await else {
+        return;
+    };
+    tracing::warn!(%error, container = id, "a sandbox could not be removed; it is tried again");
+    let (docker, id) = (docker.clone(), id.to_owned());
+    tokio::spawn(async move {
+        for seconds in REMOVAL_PAUSES {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            if try_to_remove(&docker, &id).await.is_ok() {
+                return;
+            }
+        }
+        tracing::warn!(
+            container = id,
+            "a sandbox could not be removed; the next start will"
+        );
+    });
+}
+
+async fn try_to_remove(docker: &Docker, id: &str) -> Result<(), bollard::errors::Error> {
     let options = RemoveContainerOptions {
         force: true,
         v: true,
         ..Default::default()
     };
     match docker.remove_container(id, Some(options)).await {
-        Ok(())
-        | Err(bollard::errors::Error::DockerResponseServerError {
+        // It is gone, or about to go.
+        Err(bollard::errors::Error::DockerResponseServerError {
             status_code: 404 | 409,
             ..
-        }) => {}
-        Err(error) => {
-            tracing::warn!(%error, container = id, "a sandbox could not be removed; the next start will")
-        }
+        }) => Ok(()),
+        removed => removed,
     }
 }

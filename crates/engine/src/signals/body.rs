@@ -22,6 +22,7 @@ pub(crate) fn parse(body: &[u8]) -> Result<NewSignal, String> {
         status: SignalStatus::Success,
         reason: None,
         data: Value::Null,
+        source: None,
     };
     for (name, value) in fields {
         match name.as_str() {

@@ -152,9 +152,28 @@ impl Bench {
         ssh_timeout: Duration,
         change: impl FnOnce(&mut Config),
     ) -> Bench {
+        Bench::with_cloud(lab, "", catalog, [patience, ssh_timeout], change).await
+    }
+
+    /// A bench whose calls to the cloud time out after a number of seconds.
+    pub async fn with_call_timeout(seconds: u64) -> Bench {
+        let lab = Lab::memory().await.unwrap();
+        let settings = format!("    api_timeout: {seconds}\n");
+        let times = [PATIENCE, Duration::from_secs(60)];
+        Bench::with_cloud(lab, &settings, "no-catalog".as_ref(), times, |_| {}).await
+    }
+
+    /// `settings` are more lines of the cloud in `clouds.yaml`.
+    async fn with_cloud(
+        lab: Lab,
+        settings: &str,
+        catalog: &Path,
+        [patience, ssh_timeout]: [Duration; 2],
+        change: impl FnOnce(&mut Config),
+    ) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
-            "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n",
+            "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n{settings}",
             lab.auth_url()
         );
         let clouds = Clouds::from_yaml(&text).unwrap();

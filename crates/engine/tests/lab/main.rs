@@ -18,6 +18,7 @@ mod hand_over;
 mod hidden;
 mod hooks;
 mod keys;
+mod kinds;
 mod late;
 mod life;
 mod live;

@@ -39,7 +39,7 @@ impl Bench {
     pub async fn try_repair(&self, deployment: &str, check: &Check) -> Result<Started> {
         let request = RepairRequest {
             check: check.id.clone(),
-            despite_quota: false,
+            ..RepairRequest::default()
         };
         let repaired = self
             .engine
@@ -367,7 +367,7 @@ async fn another_project_can_neither_check_nor_repair() {
     assert!(matches!(refused, Error::NotFound { .. }), "{refused}");
     let request = RepairRequest {
         check: check.id,
-        despite_quota: false,
+        ..RepairRequest::default()
     };
     let refused = bench
         .engine

@@ -164,7 +164,7 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
 
     let request = RepairRequest {
         check: found.id,
-        despite_quota: false,
+        ..RepairRequest::default()
     };
     let repair = bench
         .engine

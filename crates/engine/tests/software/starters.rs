@@ -6,6 +6,10 @@ use api::{CommandRequest, CommandServers};
 
 use super::*;
 
+const SERVER: &str = include_str!("../../../../app/src/starters/server.yaml");
+const PROXY: &str = include_str!("../../../../app/src/starters/proxy.yaml");
+const BALANCED: &str = include_str!("../../../../app/src/starters/balanced.yaml");
+const NETWORK: &str = include_str!("../../../../app/src/starters/network.yaml");
 const WORDPRESS: &str = include_str!("../../../../app/src/starters/wordpress.yaml");
 const TIERS: &str = include_str!("../../../../app/src/starters/tiers.yaml");
 const REPLICA: &str = include_str!("../../../../app/src/starters/replica.yaml");
@@ -21,6 +25,34 @@ async fn output(bench: &Bench, deployment: &str, name: &str) -> String {
     let shown = bench.engine.deployment(&bench.tenant, deployment).await;
     let value = shown.unwrap().outputs[name].value.clone();
     value.unwrap().as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn small_designs_serve_their_pages() {
+    let designs = [
+        (SERVER, "Hello from one small server."),
+        (PROXY, "Woven by Stackloom."),
+        (BALANCED, "Served by one of two."),
+    ];
+    for (template, page) in designs {
+        let bench = on_docker("engine-small", "172.31.74.0/24", BOOT).await;
+        let started = bench.start(&small(template)).await;
+        let (run, _) = story(&bench, &started.run).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        let url = output(&bench, &started.deployment, "url").await;
+        // HAProxy asks one web server after the other.
+        for _ in 0..2 {
+            let answer = fetch(&url).await;
+            assert!(answer.contains(page), "{page}: {answer}");
+        }
+        all_goes(bench, &started.deployment).await;
+    }
+    let bench = on_docker("engine-small", "172.31.74.0/24", BOOT).await;
+    let started = bench.start(&small(NETWORK)).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    all_goes(bench, &started.deployment).await;
 }
 
 /// The answer of WordPress to a login.

@@ -1,6 +1,7 @@
 //! Another version of a project's item on a deployment: it reaches one server after the other, and goes back if it fails.
 
 use api::{OnFailure, UpgradeRequest};
+use engine::catalog::Stage;
 use types::catalog::recipe::{Recipe, RecipeFile, RecipeOption};
 
 use super::*;
@@ -56,7 +57,7 @@ async fn upgrade(bench: &Bench, deployment: &str, version: &str) -> Run {
         item: "word".into(),
         version: version.into(),
         on_failure: OnFailure::Rollback,
-        base_run: None,
+        ..UpgradeRequest::default()
     };
     let (engine, actor) = (&bench.engine, &bench.actor);
     let started = engine.upgrade(actor, deployment, request, bench::facts());
@@ -87,7 +88,9 @@ async fn versions(bench: &Bench, deployment: &str) -> (String, Vec<String>) {
 async fn a_new_version_rolls_out_and_a_bad_one_goes_back() {
     let bench = on_docker_with(ITEMS, "engine-upgrade", "172.31.57.0/24", BOOT).await;
     let publish = async |recipe: Recipe| {
-        let published = bench.engine.publish_recipe(&bench.actor, &recipe);
+        let published = bench
+            .engine
+            .publish_recipe(&bench.actor, &recipe, Stage::Published);
         published.await.unwrap();
     };
     publish(word("1.0.0", "first, {{ tone }}\n")).await;

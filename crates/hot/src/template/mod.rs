@@ -216,4 +216,8 @@ pub struct Marks {
     /// True for the server through which other servers are reached.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bastion: bool,
+    /// True for a handle whose signals are fetched over SSH, for the waits on it, and for the servers that signal to it.
+    /// No template contains it: plans set it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub signals_over_ssh: bool,
 }

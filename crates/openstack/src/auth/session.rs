@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use reqwest::{Method, Url};
@@ -213,6 +214,11 @@ impl Session {
     /// Current time by the cloud's clock.
     pub(crate) fn cloud_time(&self) -> Timestamp {
         self.0.transport.cloud_time()
+    }
+
+    /// Shortest time of an exchange with a service so far.
+    pub(crate) fn quickest(&self, service: Service) -> Duration {
+        self.0.transport.quickest(service)
     }
 
     /// The value of a type that is stored with the session.

@@ -6,8 +6,9 @@
 //!
 //! * **Batches.** A query waits 40 ms for others. All queries that arrive in this time, or while a request is under way,
 //!   are answered by the next request. Up to three resources are read one by one.
-//! * **Pace.** The pause between two requests is twice the duration of the last one, so at most a third of the time is
-//!   spent in requests. The pauses grow while the answers contain nothing new.
+//! * **Pace.** The pause between two requests is twice the time that the cloud worked on the last one, so it spends at most a
+//!   third of the time on them. This work is the duration beyond the shortest one of this service: of a distant cloud, most of
+//!   the duration is the way there and back. The pauses grow while the answers contain nothing new.
 //! * **Servers in transition.** A detailed list is expensive for Nova, and causes requests to Neutron. While servers are being
 //!   built or deleted, Nova lists only the ids of servers in that state ([`servers`]); servers that have left the list are
 //!   read.
@@ -81,7 +82,7 @@ struct State {
     is_active: bool,
     /// States set by [`Poller::set`]; `Null` for a deleted resource.
     known: HashMap<String, Value>,
-    /// End and duration of the last request.
+    /// End of the last request, and the cloud's work on it.
     last: Option<(Instant, Duration)>,
     /// Number of successive requests without news.
     quiet: u32,
@@ -310,10 +311,12 @@ impl Queue {
             let ids: Vec<String> = ids.into_iter().cloned().collect();
             let started = Instant::now();
             let answers = self.fetch(session, source, &ids).await;
-            self.lock().ended(started);
+            let calls = answers.as_ref().map_or(1, |(_, calls)| *calls);
+            let ways = session.quickest(source.service()) * calls;
+            self.lock().ended(started, ways);
             for (id, sender) in open {
                 let answer = match &answers {
-                    Ok(found) => found.get(&id).cloned().unwrap_or(Ok(None)),
+                    Ok((found, _)) => found.get(&id).cloned().unwrap_or(Ok(None)),
                     Err(error) => Err(error.clone()),
                 };
                 // The query may have been cancelled.
@@ -322,21 +325,22 @@ impl Queue {
         }
     }
 
+    /// The answers, and the number of calls that were made one after the other.
     async fn fetch(
         &self,
         session: &Session,
         source: Source,
         ids: &[String],
-    ) -> Result<HashMap<String, Found>, Error> {
+    ) -> Result<(HashMap<String, Found>, u32), Error> {
         if source == Source::Servers {
             return self.servers(session, ids).await;
         }
         self.lock().quiet = 0;
         if ids.len() <= FEW {
-            return Ok(one_by_one(session, source, ids).await);
+            return Ok((one_by_one(session, source, ids).await, 1));
         }
         let found = source.all(session, ids, None).await?;
-        Ok(by_id(found))
+        Ok((by_id(found), 1))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -347,19 +351,21 @@ impl Queue {
 impl State {
     /// Pause before the next request.
     fn pause(&self, now: Instant) -> Duration {
-        let Some((ended, took)) = self.last else {
+        let Some((ended, work)) = self.last else {
             return GATHERING;
         };
         let quiet = match self.quiet {
             0 => Duration::ZERO,
             calls => (QUIET_FIRST * (1 << (calls - 1).min(8))).min(QUIET_MAX),
         };
-        let next = ended + (took * 2).min(PACE_MAX).max(quiet);
+        let next = ended + (work * 2).min(PACE_MAX).max(quiet);
         next.saturating_duration_since(now).max(GATHERING)
     }
 
-    fn ended(&mut self, started: Instant) {
-        self.last = Some((Instant::now(), started.elapsed()));
+    /// `ways` is the time that requests and responses were on their way.
+    fn ended(&mut self, started: Instant, ways: Duration) {
+        let work = started.elapsed().saturating_sub(ways);
+        self.last = Some((Instant::now(), work));
     }
 }
 
@@ -400,6 +406,18 @@ mod tests {
         assert_eq!(state.pause(now + Duration::from_secs(3)), GATHERING);
         state.last = Some((now, Duration::from_secs(60)));
         assert_eq!(state.pause(now), PACE_MAX);
+    }
+
+    #[test]
+    fn the_way_to_a_distant_cloud_is_no_work_of_it() {
+        let mut state = State::default();
+        let began = Instant::now() - Duration::from_secs(2);
+        state.ended(began, Duration::from_secs(60));
+        assert_eq!(state.pause(Instant::now()), GATHERING);
+        state.ended(began, Duration::from_millis(500));
+        let pause = state.pause(Instant::now());
+        assert!(pause > Duration::from_secs(2), "{pause:?}");
+        assert!(pause < PACE_MAX, "{pause:?}");
     }
 
     #[test]

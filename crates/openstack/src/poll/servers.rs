@@ -63,16 +63,16 @@ impl Transitions {
 }
 
 impl Queue {
-    /// The states of servers.
+    /// The states of servers, and the number of calls that were made one after the other.
     pub(super) async fn servers(
         &self,
         session: &Session,
         ids: &[String],
-    ) -> Result<HashMap<String, Found>, Error> {
+    ) -> Result<(HashMap<String, Found>, u32), Error> {
         for (id, transition) in session.extension::<Requested>().take() {
             self.lock().servers.requested(&id, transition);
         }
-        let mut answers = self.unchanged(session, ids).await?;
+        let (mut answers, mut calls) = self.unchanged(session, ids).await?;
         let open = ids.iter().filter(|id| !answers.contains_key(*id));
         let open: Vec<String> = open.cloned().collect();
         {
@@ -81,24 +81,27 @@ impl Queue {
         }
         if open.len() <= FEW {
             let fetched = one_by_one(session, Source::Servers, &open).await;
+            calls += u32::from(!open.is_empty());
             let mut state = self.lock();
             for (id, answer) in &fetched {
                 state.servers.seen(id, answer);
             }
             answers.extend(fetched);
         } else {
-            answers.extend(self.changes(session, &open).await?);
+            let (changed, more) = self.changes(session, &open).await?;
+            answers.extend(changed);
+            calls += more;
         }
-        Ok(answers)
+        Ok((answers, calls))
     }
 
-    /// Servers whose transition goes on, in their last state.
+    /// Servers whose transition goes on, in their last state. With the number of calls.
     async fn unchanged(
         &self,
         session: &Session,
         ids: &[String],
-    ) -> Result<HashMap<String, Found>, Error> {
-        let mut answers = HashMap::new();
+    ) -> Result<(HashMap<String, Found>, u32), Error> {
+        let (mut answers, mut calls) = (HashMap::new(), 0);
         for transition in [Transition::Building, Transition::Deleting] {
             let candidates =
                 |id: &&String| self.lock().servers.transition_of(id) == Some(transition);
@@ -109,6 +112,7 @@ impl Queue {
             let Some(there) = ids_in(transition, session).await? else {
                 continue;
             };
+            calls += 1;
             let state = self.lock();
             for id in candidates.into_iter().filter(|id| there.contains(*id)) {
                 if let Some((server, _)) = state.servers.moving.get(id) {
@@ -116,15 +120,15 @@ impl Queue {
                 }
             }
         }
-        Ok(answers)
+        Ok((answers, calls))
     }
 
-    /// Servers that have changed. Others are in their last state, or are read by themselves.
+    /// Servers that have changed. Others are in their last state, or are read by themselves. With the number of calls.
     async fn changes(
         &self,
         session: &Session,
         ids: &[String],
-    ) -> Result<HashMap<String, Found>, Error> {
+    ) -> Result<(HashMap<String, Found>, u32), Error> {
         let started = session.cloud_time();
         let since = self.lock().servers.since.unwrap_or(session.started_at()) - OVERLAP;
         let found = Source::Servers.all(session, ids, Some(since)).await?;
@@ -160,7 +164,7 @@ impl Queue {
             state.servers.seen(id, answer);
         }
         answers.extend(fetched);
-        Ok(answers)
+        Ok((answers, 1 + u32::from(!unknown.is_empty())))
     }
 }
 

@@ -5,8 +5,8 @@
 //! much processor time again as two at a time, and take longer. A large or distant cloud serves many requests in the time of one.
 //! The limit follows the response times:
 //!
-//! * The shortest time of each kind of request is kept for 250 responses. Then it is measured again, since a cloud may become
-//!   slower.
+//! * The shortest time of each kind of request is kept for 1,000 responses. Then it is measured again, since a cloud may become
+//!   slower. A response that takes long at the smallest limit is a new shortest time at once: the cause is not our concurrency.
 //! * At first, responses that take about the shortest time at full concurrency double the limit, as in the slow start of TCP. The
 //!   first that takes longer halves it again, and ends this.
 //! * From then on they raise it by one.
@@ -18,7 +18,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::{Method, Url};
 use tokio::sync::oneshot;
@@ -29,8 +29,8 @@ const LIMIT_MIN: usize = 2;
 const RAISE_ABOVE: f64 = 0.75;
 /// Ratio below which the limit is lowered.
 const LOWER_BELOW: f64 = 0.5;
-/// Number of responses after which measuring starts again.
-const ANSWERS_MAX: usize = 250;
+/// Number of responses after which measuring starts again. The start costs about as much time as three requests.
+const ANSWERS_MAX: usize = 1000;
 /// Maximum number of kinds of requests; those of all resource types fit.
 const KINDS_MAX: usize = 128;
 
@@ -95,7 +95,6 @@ struct Slot(Arc<Limiter>);
 pub(crate) struct Permit {
     slot: Slot,
     kind: String,
-    acquired: Instant,
 }
 
 impl Limiter {
@@ -113,7 +112,6 @@ impl Limiter {
         Permit {
             slot: self.slot().await,
             kind: kind(method, url),
-            acquired: Instant::now(),
         }
     }
 
@@ -167,9 +165,8 @@ impl Limiter {
 }
 
 impl Permit {
-    /// Records the time of a successful response.
-    pub(crate) fn record(&self) {
-        let took = self.acquired.elapsed();
+    /// Records the time from the request to its successful response, without any wait before.
+    pub(crate) fn record(&self, took: Duration) {
         self.slot.0.state().limit.learn(&self.kind, took);
     }
 }
@@ -236,6 +233,11 @@ impl Limit {
         if self.active < self.size || self.since < self.size {
             return;
         }
+        let smallest = LIMIT_MIN.min(self.max);
+        if self.size == smallest && share < LOWER_BELOW {
+            self.best.insert(kind.to_owned(), took);
+            return;
+        }
         let is_fast = share > RAISE_ABOVE;
         let size = match self.starts {
             true if is_fast => self.size * 2,
@@ -245,7 +247,7 @@ impl Limit {
             false => return,
         };
         self.starts &= is_fast;
-        self.size = size.clamp(LIMIT_MIN.min(self.max), self.max);
+        self.size = size.clamp(smallest, self.max);
         self.since = 0;
     }
 }
@@ -313,6 +315,23 @@ mod tests {
     }
 
     #[test]
+    fn a_cloud_that_has_become_slower_is_measured_anew() {
+        let mut limit = Limit::new(16);
+        let mut answers = |number: usize, took: Duration| {
+            for _ in 0..number {
+                while limit.acquire() {}
+                limit.learn("POST ports", took);
+                limit.active -= 1;
+            }
+            limit.size
+        };
+        assert_eq!(answers(100, Duration::from_millis(200)), 16);
+        // At first it looks like the effect of our requests.
+        assert!(answers(40, Duration::from_millis(900)) < 8);
+        assert_eq!(answers(400, Duration::from_millis(900)), 16);
+    }
+
+    #[test]
     fn calls_are_grouped_by_path_without_ids() {
         let of =
             |method: Method, path: &str| kind(&method, &format!("http://h{path}").parse().unwrap());
@@ -346,7 +365,9 @@ mod tests {
         }
         drop(first);
         let active = tokio::time::timeout(Duration::from_secs(10), second).await;
-        active.expect("it gets a permit").record();
+        active
+            .expect("it gets a permit")
+            .record(Duration::from_millis(1));
     }
 
     #[tokio::test]
@@ -389,7 +410,9 @@ mod tests {
         }
         let third = limiter.acquire(&Method::POST, &url);
         let active = tokio::time::timeout(Duration::from_secs(10), third).await;
-        active.expect("the slot is free again").record();
+        active
+            .expect("the slot is free again")
+            .record(Duration::from_millis(1));
     }
 
     /// Polls once.

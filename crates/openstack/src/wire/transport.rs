@@ -48,6 +48,8 @@ pub(crate) struct Transport {
     changes_max: usize,
     /// Number of requests sent so far.
     sent: AtomicU64,
+    /// Shortest time of an exchange so far, by service.
+    quickest: Mutex<HashMap<Service, Duration>>,
     /// Seconds by which the cloud's clock is ahead of the local clock.
     ahead: AtomicI64,
     /// Endpoints found by version discovery, by their URL in the catalogue.
@@ -82,6 +84,7 @@ impl Transport {
             changes: Mutex::default(),
             changes_max: settings.parallel_changes.max(1),
             sent: AtomicU64::new(0),
+            quickest: Mutex::default(),
             ahead: AtomicI64::new(0),
             endpoints: Mutex::default(),
         })
@@ -90,6 +93,18 @@ impl Transport {
     /// Number of calls sent so far.
     pub(crate) fn calls(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Shortest time of an exchange with a service so far: about the way there and back.
+    pub(crate) fn quickest(&self, service: Service) -> Duration {
+        let quickest = self.quickest.lock().unwrap_or_else(PoisonError::into_inner);
+        quickest.get(&service).copied().unwrap_or_default()
+    }
+
+    fn note_time(&self, service: Service, took: Duration) {
+        let mut quickest = self.quickest.lock().unwrap_or_else(PoisonError::into_inner);
+        let shortest = quickest.entry(service).or_insert(took);
+        *shortest = took.min(*shortest);
     }
 
     /// Current time by the cloud's clock, as of its last response.
@@ -139,17 +154,16 @@ impl Transport {
             };
             let permit = self.permits.acquire().await;
             let _permit = permit.expect("the semaphore is never closed");
-            let started = Instant::now();
+            let (service, started) = (out.service, Instant::now());
             let result = self.send(out).await;
+            let took = started.elapsed();
             let span = tracing::Span::current();
-            span.record(
-                "ms",
-                u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            );
+            span.record("ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
             match &result {
                 Ok(answer) => {
+                    self.note_time(service, took);
                     if let (Some(permit), 200..300) = (&change_permit, answer.status) {
-                        permit.record();
+                        permit.record(took);
                     }
                     span.record("status", answer.status);
                     tracing::debug!("answered");

@@ -302,5 +302,6 @@ fn marks(metadata: Option<&Expr>) -> Marks {
     Marks {
         public: is_set("public"),
         bastion: is_set("bastion"),
+        ..Marks::default()
     }
 }

@@ -1,6 +1,7 @@
-//! Security groups of servers with software.
+//! Security groups of servers that the engine logs in to: those with software, and those whose signals are fetched.
 //!
-//! Each such server gets a group, on all its ports. The ports of its components are open to everybody if the server is
+//! Each such server gets a group, on all its ports. It joins the groups that are drawn. A server without software keeps
+//! the project's default group, too, if none is drawn. The ports of its components are open to everybody if the server is
 //! public. Otherwise they are open to the servers whose components are connected to it or, without connections, to its
 //! own subnets. Ports for peers are open to the servers of peers only. SSH is open to the bastion's group only. The bastion itself has no SSH rule, since the engine adds one
 //! during a run.
@@ -33,7 +34,8 @@ struct Opening {
 }
 
 pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
-    let hosts = software_hosts(model, context);
+    let hosts = ssh_hosts(model, context);
+    let with_software = software_hosts(model, context);
     let bastion = the_bastion(model, &hosts).map(str::to_owned);
     let mut servers: Vec<String> = bastion.iter().cloned().collect();
     servers.extend(
@@ -85,17 +87,26 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 ));
             }
         }
+        // A bastion of servers with software gets nothing but its own group, as they do.
+        let only_ssh = !with_software.contains(server)
+            && (with_software.is_empty() || bastion.as_ref() != Some(server));
+        let why = if only_ssh {
+            format!("opens `{server}` for SSH, over which signals are fetched")
+        } else {
+            format!("opens the ports of the software on `{server}`, and no others")
+        };
         let group = model.derive(
             &format!("{server}_access"),
             Derived {
                 pass: NAME,
                 resource_type: SECURITY_GROUP,
-                why: format!("opens the ports of the software on `{server}`, and no others"),
+                why,
                 serves: Some(server),
                 properties: vec![("rules", Expr::List(rules))],
             },
         );
-        attach(model, server, &group);
+        let undrawn: &[&str] = if only_ssh { &["default"][..] } else { &[] };
+        attach(model, server, &group, undrawn);
         groups.insert(server.clone(), group);
     }
     for (
@@ -367,8 +378,9 @@ fn own_ranges(
     ranges
 }
 
-/// Adds the group to all ports of a server, after the drawn groups; to the server itself if Nova makes its ports.
-fn attach(model: &mut Model, server: &str, group: &str) {
+/// Adds the group to all ports of a server, after the drawn groups, or `undrawn` ones if none are drawn; to the server
+/// itself if Nova makes its ports.
+fn attach(model: &mut Model, server: &str, group: &str, undrawn: &[&str]) {
     let Some(spec) = model.get(server) else {
         return;
     };
@@ -383,7 +395,7 @@ fn attach(model: &mut Model, server: &str, group: &str) {
         let groups = spec
             .properties
             .entry("security_groups".to_owned())
-            .or_insert_with(|| Expr::List(Vec::new()));
+            .or_insert_with(|| Expr::List(undrawn.iter().copied().map(Expr::text).collect()));
         match groups {
             Expr::List(items) => items.push(Expr::reference(group)),
             given => *given = Expr::List(vec![given.clone(), Expr::reference(group)]),

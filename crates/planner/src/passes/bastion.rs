@@ -1,19 +1,36 @@
-//! Selects the bastion: the server with a public address through which software is installed.
+//! Selects the bastion: the server with a public address through which software is installed and signals are fetched.
 //!
 //! A user can mark it. Otherwise the public server that reaches most of the other servers is selected (among equals the
-//! first by name), with a notice. Servers that it does not reach get a warning. Deployments without software have no
-//! bastion.
+//! first by name), with a notice. Servers that it does not reach get a warning. Deployments without software
+//! and without signals over SSH have no bastion. Such signals wait for it.
 //!
 //! Templates for Heat have no marks, since Heat's agent polls from within. If none of their servers is public, one with a
-//! software deployment becomes the bastion, with a warning.
+//! software deployment, or one that signals, becomes the bastion, with a warning.
 
 use super::*;
 
 pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
-    let hosts = software_hosts(model, context);
+    let hosts = ssh_hosts(model, context);
     if hosts.is_empty() {
         return Vec::new();
     }
+    let diagnostics = select(model, context, &hosts);
+    if let Some(bastion) = the_bastion(model, &hosts).map(str::to_owned) {
+        for (_, spec) in &mut model.resources {
+            if spec.fetches_signals() {
+                spec.requires.push(bastion.clone());
+            }
+        }
+    }
+    diagnostics
+}
+
+/// Marks the bastion of these servers, unless one is marked.
+fn select(
+    model: &mut Model,
+    context: &PassContext<'_>,
+    hosts: &BTreeSet<String>,
+) -> Vec<Diagnostic> {
     let reachability = reachability::Reachability::of(model);
     let marked: Vec<String> = model
         .of_type(SERVER)
@@ -29,7 +46,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 Diagnostic::error("bastion-ambiguous", format!("resources.{name}"), message)
             })
             .collect();
-        diagnostics.extend(out_of_reach(model, &reachability, first, &hosts));
+        diagnostics.extend(out_of_reach(model, &reachability, first, hosts));
         return diagnostics;
     }
     let mut candidates = public_servers(model);
@@ -59,7 +76,8 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         )];
     };
     let message = format!(
-        "software is installed through `{picked}`; to choose another bastion, mark a server as it"
+        "{} through `{picked}`; to choose another bastion, mark a server as it",
+        use_of_ssh(model, context)
     );
     let path = format!("resources.{picked}");
     let mut diagnostics = vec![if is_private {
@@ -67,14 +85,14 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     } else {
         Diagnostic::info("bastion-picked", path, message)
     }];
-    diagnostics.extend(out_of_reach(model, &reachability, &picked, &hosts));
+    diagnostics.extend(out_of_reach(model, &reachability, &picked, hosts));
     if let Some(spec) = model.get_mut(&picked) {
         spec.marks.bastion = true;
     }
     diagnostics
 }
 
-/// Servers with a software deployment, by name.
+/// Servers with a software deployment, and those whose signals are fetched, by name.
 fn deployment_hosts(model: &Model) -> BTreeSet<String> {
     let deployments = model
         .iter()
@@ -83,6 +101,7 @@ fn deployment_hosts(model: &Model) -> BTreeSet<String> {
         .filter_map(|(_, spec)| host(model, spec))
         .map(str::to_owned)
         .chain(model.last_runs.iter().cloned())
+        .chain(signalling_servers(model).map(str::to_owned))
         .collect()
 }
 
@@ -93,9 +112,13 @@ fn private(model: &Model, context: &PassContext<'_>, server: &str) -> String {
     } else {
         "it is reached at the address that Nova gives it, since its networks are not in the template"
     };
+    let what = if software_hosts(model, context).is_empty() {
+        "signals are fetched over SSH"
+    } else {
+        "software deployments run over SSH"
+    };
     format!(
-        "software deployments run over SSH, and no server is public: they go through `{server}`, and {how}; to choose another, \
-         mark a server public"
+        "{what}, and no server is public: they go through `{server}`, and {how}; to choose another, mark a server public"
     )
 }
 

@@ -16,7 +16,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     let mut diagnostics = Vec::new();
     let mut served = with_floating_ip(model);
     served.extend(reachability::servers_in_external_networks(model, context));
-    let hosts = software_hosts(model, context);
+    let hosts = ssh_hosts(model, context);
     let bastion = the_bastion(model, &hosts).map(str::to_owned);
     let wanted: Vec<String> = model
         .of_type(SERVER)
@@ -47,7 +47,8 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         };
         let Some(network) = network else { continue };
         let why = if Some(&server) == bastion.as_ref() {
-            format!("`{server}` is the bastion, through which software is installed")
+            let purpose = use_of_ssh(model, context);
+            format!("`{server}` is the bastion, through which {purpose}")
         } else {
             format!("`{server}` is public")
         };

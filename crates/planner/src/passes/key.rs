@@ -1,11 +1,11 @@
-//! Adds the deployment's key pair if it contains software. Its servers wait for it, because cloud-init installs the
+//! Adds the deployment's key pair if the engine logs in to servers. They wait for it, because cloud-init installs the
 //! public key.
 
 use super::*;
 use types::SSH_KEY;
 
 pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
-    let mut servers = software_hosts(model, context);
+    let mut servers = ssh_hosts(model, context);
     if servers.is_empty() {
         return Vec::new();
     }
@@ -15,7 +15,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         .next()
         .map(|(name, _)| name.to_owned());
     let key = drawn.unwrap_or_else(|| {
-        let why = "software is installed over SSH".to_owned();
+        let why = format!("{} over SSH", use_of_ssh(model, context));
         model.derive(
             "deployment_key",
             Derived {

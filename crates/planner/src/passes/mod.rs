@@ -189,7 +189,7 @@ impl Model {
         }
     }
 
-    fn get_mut(&mut self, name: &str) -> Option<&mut ResourceSpec> {
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut ResourceSpec> {
         self.index
             .get(name)
             .map(|index| &mut self.resources[*index].1)
@@ -337,6 +337,30 @@ fn software_hosts(model: &Model, context: &PassContext<'_>) -> BTreeSet<String> 
         .map(str::to_owned)
         .chain(model.last_runs.iter().cloned())
         .collect()
+}
+
+/// Servers whose signals are fetched over SSH, by name.
+fn signalling_servers(model: &Model) -> impl Iterator<Item = &str> {
+    let servers = model.of_type(SERVER);
+    servers
+        .filter(|(_, spec)| spec.marks.signals_over_ssh)
+        .map(|(name, _)| name)
+}
+
+/// Servers that the engine logs in to, by name: those with software, and those whose signals are fetched over SSH.
+fn ssh_hosts(model: &Model, context: &PassContext<'_>) -> BTreeSet<String> {
+    let mut hosts = software_hosts(model, context);
+    hosts.extend(signalling_servers(model).map(str::to_owned));
+    hosts
+}
+
+/// The use of SSH, as the end of a reason: "the bastion, through which ...".
+fn use_of_ssh(model: &Model, context: &PassContext<'_>) -> &'static str {
+    if software_hosts(model, context).is_empty() {
+        "signals are fetched"
+    } else {
+        "software is installed"
+    }
 }
 
 /// The server that is marked as the bastion.

@@ -1,4 +1,5 @@
-//! Connects servers that are public, or that install software, to an external network.
+//! Connects servers that are public, or that install software, to an external network. So are servers whose signals are
+//! fetched over SSH, if they are in another network than the bastion.
 //!
 //! Each of their drawn networks without a route to an external network gets an interface of a router with a gateway: a
 //! drawn router if there is one, otherwise a new one. The routers of existing networks are not changed.
@@ -12,9 +13,11 @@ const NAME: &str = "router";
 
 pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    let hosts = software_hosts(model, context);
+    let bastion = the_bastion(model, &ssh_hosts(model, context)).map(str::to_owned);
+    let mut hosts = software_hosts(model, context);
+    hosts.extend(far_signalling_servers(model, bastion.as_deref()));
     let mut servers = public_servers(model);
-    servers.extend(the_bastion(model, &hosts).map(str::to_owned));
+    servers.extend(bastion);
     servers.extend(hosts.iter().cloned());
     let outside = reachability::servers_in_external_networks(model, context);
     servers.retain(|server| !outside.contains(server));
@@ -77,6 +80,20 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         }
     }
     diagnostics
+}
+
+/// Servers whose signals are fetched over SSH and whose first network is none of the bastion's.
+fn far_signalling_servers(model: &Model, bastion: Option<&str>) -> Vec<String> {
+    let Some(bastion) = bastion else {
+        return Vec::new();
+    };
+    let near = reachability::networks_of(model, bastion);
+    let is_far = |server: &&str| {
+        let networks = reachability::networks_of(model, server);
+        networks.first().is_some_and(|first| !near.contains(first))
+    };
+    let far = signalling_servers(model).filter(is_far);
+    far.map(str::to_owned).collect()
 }
 
 /// Routers by subnet, and networks with a router port.

@@ -169,10 +169,17 @@ impl Comparison<'_> {
             properties.extend(places);
         }
         if replaced_by.is_none() && self.needs_key(old, new) {
-            let because = "it gets software, and a login can be given to it at its first boot only: it will be replaced";
+            let what = if new.marks.signals_over_ssh {
+                "its signals are fetched over SSH"
+            } else {
+                "it gets software"
+            };
+            let because = format!(
+                "{what}, and a login can be given to it at its first boot only: it will be replaced"
+            );
             return Change {
                 properties,
-                ..change(Action::Replace, name, new, Some(because.to_owned()))
+                ..change(Action::Replace, name, new, Some(because))
             };
         }
 

@@ -5,11 +5,12 @@
 //! ```
 //! A resource is complete after its `create` step, a component after its `configure` step. Steps wait for the
 //! completing steps of their resource's requirements. Servers with software are checked over SSH once the bastion is
-//! open. A replaced resource has a `create` step like a new one, and a `delete-old` step on its older copy; the order
-//! of removals is in [`remove`](super::remove). A new component whose item can be installed alone has an `install` step,
-//! which does not wait for the components that the component refers to. A software deployment is one like a component;
-//! its steps on one server follow each other, as with Heat's agent. Removals of software that run on its server are in
-//! [`last_runs`]. Each list is built by one traversal in dependency order, so the steps are ordered.
+//! open, and so are those whose signals a wait fetches: it starts after their checks. A replaced resource has a `create`
+//! step like a new one, and a `delete-old` step on its older copy; the order of removals is in
+//! [`remove`](super::remove). A new component whose item can be installed alone has an `install` step, which does not
+//! wait for the components that the component refers to. A software deployment is one like a component; its steps on one
+//! server follow each other, as with Heat's agent. Removals of software that run on its server are in [`last_runs`].
+//! Each list is built by one traversal in dependency order, so the steps are ordered.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -177,13 +178,12 @@ impl<'a> Compiler<'a> {
             .copied()
             .filter(|name| self.is_touched(name))
             .collect();
-        let components = fresh.iter().copied().filter(|name| {
-            self.model
-                .get(name)
-                .is_some_and(|spec| self.is_software(spec))
-        });
+        let model = self.model;
+        let specs = || fresh.iter().filter_map(|name| model.get(name));
+        let components = specs().filter(|spec| self.is_software(spec));
         let mut servers: BTreeSet<&'a str> = components
-            .filter_map(|name| self.model.get(name)?.host())
+            .filter_map(ResourceSpec::host)
+            .chain(specs().flat_map(|spec| spec.signal_servers(move |name| model.get(name))))
             .chain(last_runs.iter().map(|(_, server)| server.as_str()))
             .collect();
         if !servers.is_empty() {
@@ -264,7 +264,11 @@ impl<'a> Compiler<'a> {
             matches!(
                 step.kind,
                 StepKind::WaitForSsh | StepKind::Install | StepKind::Configure
-            ) || (connects && matches!(step.kind, StepKind::Update | StepKind::Delete))
+            ) || (connects
+                && matches!(
+                    step.kind,
+                    StepKind::Create | StepKind::Update | StepKind::Delete
+                ))
         });
         let after = users.map(|step| step.id.clone()).collect();
         let close = Step::new(
@@ -280,7 +284,7 @@ impl<'a> Compiler<'a> {
         });
     }
 
-    /// Components, and resources that wait for one. `order` contains predecessors first.
+    /// Components, waits that fetch signals, and resources that wait for one. `order` contains predecessors first.
     fn after_software(&self, order: &[&'a str]) -> HashSet<&'a str> {
         let mut late: HashSet<&'a str> = HashSet::new();
         for name in order {
@@ -288,6 +292,7 @@ impl<'a> Compiler<'a> {
                 continue;
             };
             if self.is_software(spec)
+                || spec.fetches_signals()
                 || self
                     .ordering
                     .all_before(self.model, name)
@@ -325,6 +330,9 @@ impl<'a> Compiler<'a> {
         };
         let mut after = self.done_steps(self.ordering.all_before(self.model, name));
         after.extend(self.removals.before(name).iter().cloned());
+        let model = self.model;
+        let servers = spec.signal_servers(move |name| model.get(name));
+        after.extend(servers.filter_map(|server| self.ssh.get(server).cloned()));
         let (kind, verb) = match self.action(name) {
             Some(Action::Update) => (StepKind::Update, "update"),
             _ => (StepKind::Create, "create"),

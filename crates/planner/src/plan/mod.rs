@@ -163,6 +163,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     found.extend(software::problems(&model));
     let last_runs = software::last_runs(&model, deployed, types);
     model.last_runs = last_runs.into_iter().map(|(_, server)| server).collect();
+    signals::fetch_over_ssh(&mut model, &deployed.resources, cloud);
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
     found.extend(services::missing(&model, cloud));
     let outputs = flat.outputs.values().map(|output| &output.value);

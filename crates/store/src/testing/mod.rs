@@ -171,6 +171,7 @@ pub async fn run_insert(
         scaling: None,
         command: None,
         workflow,
+        changes: None,
         author: "demo",
         author_id: "demo-id",
     };

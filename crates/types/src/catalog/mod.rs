@@ -20,6 +20,12 @@ pub use health::{HealthCheck, Probe, RecordType};
 pub const STATS: &str = "stats.";
 /// The folder of a role's tasks.
 const TASKS: &str = "tasks/";
+/// Separates a draft's version from the digest of its files.
+const DRAFT: &str = "-draft.";
+/// Number of the digest's digits in a draft's version.
+const DRAFT_DIGITS: usize = 12;
+/// The tasks of a role.
+pub const MAIN_TASKS: &str = "tasks/main.yml";
 /// The tasks that run when a component is taken out of the design and its server stays.
 pub const REMOVAL_TASKS: &str = "tasks/remove.yml";
 /// The tasks that install the software, and that need no other component. `tasks/main.yml` imports them.
@@ -169,6 +175,19 @@ pub fn names(command: &str, input: &str) -> bool {
         let rest = rest.strip_prefix('{').unwrap_or(rest);
         rest.strip_prefix(input)
             .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+    })
+}
+
+/// The version of a draft: that of its manifest, and the beginning of the hexadecimal digest of its files.
+pub fn draft_version(version: &str, digest: &str) -> String {
+    let digest = digest.get(..DRAFT_DIGITS).unwrap_or(digest);
+    format!("{version}{DRAFT}{digest}")
+}
+
+/// True for the version of a draft, which is deployed by tests only. No manifest can have such a version.
+pub fn is_draft(version: &str) -> bool {
+    version.rsplit_once(DRAFT).is_some_and(|(_, digest)| {
+        digest.len() == DRAFT_DIGITS && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
 }
 

@@ -438,3 +438,17 @@ fn ports_of_peers_and_connections_for_addresses_only_are_marked() {
         "7:47 Error item-invalid item.yml.listens.0: item.yml: `peers` takes `true` or `false`"
     );
 }
+
+#[test]
+fn a_draft_has_a_version_that_no_manifest_can_have() {
+    let digest = "0f1e2d3c4b5a69788796";
+    let draft = draft_version("1.1.0", digest);
+    assert_eq!(draft, "1.1.0-draft.0f1e2d3c4b5a");
+    assert!(is_draft(&draft));
+    for published in ["1.1.0", "1.1.0-rc.1", "1.1.0-draft.1", "1.1.0-draft"] {
+        assert!(!is_draft(published), "{published}");
+    }
+    let manifest = MANIFEST.replace("version: 1.0.0", &format!("version: {draft}"));
+    let problems = CatalogItem::parse(&manifest, SPECS).unwrap_err();
+    assert_eq!(problems[0].path, "item.yml.version");
+}

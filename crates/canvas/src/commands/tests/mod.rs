@@ -16,6 +16,7 @@ mod arranging;
 mod copying;
 mod deleting;
 mod drawing;
+mod folding;
 mod ghosts;
 mod joining;
 mod moving;

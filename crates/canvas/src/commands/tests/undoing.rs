@@ -1,9 +1,12 @@
 //! Every action can be undone, and invalid text changes nothing else.
 
+use std::sync::Arc;
+
+use hot::document::Edit;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{drawing::tests::torn_template, geometry::CanvasVector};
+use crate::{drawing::tests::torn_template, form, geometry::CanvasVector};
 
 #[test]
 fn undo_restores_text_and_positions() {
@@ -92,6 +95,9 @@ enum Act {
     Distribute(usize, Axis),
     Tidy(Option<usize>),
     Paste(usize),
+    Fold(usize),
+    Edit(usize, usize, &'static str),
+    Rename(usize),
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -124,6 +130,17 @@ fn act() -> impl Strategy<Value = Act> {
             .prop_map(|(first, axis)| Act::Distribute(first, axis)),
         proptest::option::of(0..16_usize).prop_map(Act::Tidy),
         (0..16_usize).prop_map(Act::Paste),
+        (0..16_usize).prop_map(Act::Fold),
+    ]
+}
+
+/// An action in a form.
+fn form_act() -> impl Strategy<Value = Act> {
+    let text = prop::sample::select(vec!["", "x", "7", "true", "a: [b"]);
+    prop_oneof![
+        (0..16_usize, 0..16_usize, text)
+            .prop_map(|(resource, field, text)| Act::Edit(resource, field, text)),
+        (0..16_usize).prop_map(Act::Rename),
     ]
 }
 
@@ -180,7 +197,64 @@ fn proposal(input: &CommandInput<'_>, act: &Act) -> Option<Proposal> {
         Act::Tidy(None) => tidy(input, &[]),
         Act::Tidy(Some(index)) => tidy(input, &[name(*index)?]),
         Act::Paste(index) => paste(input, &copy(input, &[name(*index)?])?).ok(),
+        // No proposal: it changes nothing but the layout.
+        Act::Fold(_) => None,
+        Act::Edit(resource, field, text) => {
+            let resources = &input.template.resources;
+            let resource = resources.get(resource % resources.len().max(1))?;
+            let fields = form::fields(input.template, resource, input.types, input.cloud);
+            let field = fields.get(field % fields.len().max(1))?;
+            Some(Proposal {
+                label: format!("Set {}", field.name),
+                edits: vec![form::edit(field, text)?],
+                ..Proposal::default()
+            })
+        }
+        Act::Rename(index) => {
+            let from = name(*index)?;
+            let to = format!("{from}_renamed");
+            Some(Proposal {
+                label: format!("Rename {from} to {to}"),
+                edits: vec![Edit::RenameResource { from, to }],
+                ..Proposal::default()
+            })
+        }
     }
+}
+
+/// Performs an action. `None` if it is refused or has no effect, an error if the document refuses its edits.
+fn perform(hands: &mut TestEditor, act: &Act) -> Option<Result<(), String>> {
+    if let Act::Fold(index) = act {
+        let networks = hands.with(|input| {
+            let nodes = input.drawing.nodes().iter();
+            let networks = nodes.filter(|node| node.is_network());
+            networks.map(|node| node.name.clone()).collect::<Vec<_>>()
+        });
+        let network = networks.get(index % networks.len().max(1))?;
+        hands.editor.fold(network, &hands.types)?;
+        return Some(Ok(()));
+    }
+    let proposal = hands.with(|input| proposal(input, act))?;
+    if proposal.edits.is_empty() && proposal.places.is_empty() {
+        return None;
+    }
+    let done = hands.editor.apply(&proposal, None);
+    Some(done.map_err(|error| format!("{error}: {proposal:?}")))
+}
+
+/// Undoes all actions. The last of `states` is the current one.
+fn undo_all(
+    hands: &mut TestEditor,
+    mut states: Vec<(String, Arc<Places>)>,
+) -> Result<(), TestCaseError> {
+    states.pop();
+    for (text, places) in states.iter().rev() {
+        prop_assert!(hands.editor.undo().is_some());
+        prop_assert_eq!(hands.text(), text.as_str());
+        prop_assert_eq!(hands.editor.places(), places);
+    }
+    prop_assert!(hands.editor.undo().is_none());
+    Ok(())
 }
 
 proptest! {
@@ -191,23 +265,29 @@ proptest! {
         let mut hands = TestEditor::on(TWO_TIER);
         let mut states = vec![(hands.text().to_owned(), hands.editor.places().clone())];
         for act in &acts {
-            let Some(proposal) = hands.with(|input| proposal(input, act)) else { continue };
-            if proposal.edits.is_empty() && proposal.places.is_empty() {
-                continue;
-            }
-            prop_assert!(hands.editor.apply(&proposal, None).is_ok(), "{:?} on\n{}", proposal, hands.text());
-            prop_assert!(!hands.editor.is_broken(), "{:?} broke\n{}", proposal, hands.text());
+            let Some(done) = perform(&mut hands, act) else { continue };
+            prop_assert!(done.is_ok(), "{:?} on\n{}", done, hands.text());
+            prop_assert!(!hands.editor.is_broken(), "{:?} broke\n{}", act, hands.text());
             hands.settle();
             states.push((hands.text().to_owned(), hands.editor.places().clone()));
         }
-        while states.len() > 1 {
-            states.pop();
-            prop_assert!(hands.editor.undo().is_some());
-            let (text, places) = states.last().expect("at least the first");
-            prop_assert_eq!(hands.text(), text.as_str());
-            prop_assert_eq!(hands.editor.places(), places);
+        undo_all(&mut hands, states)?;
+    }
+
+    #[test]
+    fn edits_of_forms_and_gestures_can_be_undone_together(
+        acts in proptest::collection::vec(prop_oneof![act(), form_act()], 1..10),
+    ) {
+        let mut hands = TestEditor::on(TWO_TIER);
+        let mut states = vec![(hands.text().to_owned(), hands.editor.places().clone())];
+        for act in &acts {
+            // A value that was typed before can make an edit impossible. It then changes nothing.
+            if let Some(Ok(())) = perform(&mut hands, act) {
+                hands.settle();
+                states.push((hands.text().to_owned(), hands.editor.places().clone()));
+            }
         }
-        prop_assert!(hands.editor.undo().is_none());
+        undo_all(&mut hands, states)?;
     }
 
     #[test]

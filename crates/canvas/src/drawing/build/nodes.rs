@@ -61,15 +61,12 @@ impl<'a> Builder<'a> {
                 inside: self.inside(entry),
                 off: entry.off.clone(),
                 ghost: entry.ghost.map(|(why, _)| why.to_owned()),
+                is_folded: false,
                 rect: Rect::default(),
             });
         }
         // Parents first, so that they are painted below their children.
-        nodes.sort_by_key(|node| match node.kind {
-            NodeKind::Frame => 0,
-            NodeKind::Chip => 2,
-            _ => 1,
-        });
+        nodes.sort_by_key(|node| node.kind.layer());
         self.nodes = nodes;
     }
 
@@ -188,6 +185,7 @@ impl<'a> Builder<'a> {
             inside: Vec::new(),
             off: None,
             ghost: None,
+            is_folded: false,
             rect: Rect::default(),
         });
     }

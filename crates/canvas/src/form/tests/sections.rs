@@ -89,10 +89,48 @@ fn outputs_and_conditions_are_edited_where_they_stand() {
         after(TIERS, &[edit]),
         TIERS.replace("tier}, full]}", "tier}, small]}")
     );
-    assert!(matches!(
-        entry(Section::Conditions, "odd")[0].control,
-        Control::Json
-    ));
+}
+
+#[test]
+fn a_condition_has_a_kind_and_its_details() {
+    let odd = entry(Section::Conditions, "odd");
+    assert_eq!((&*odd[0].name, &*odd[0].text), ("kind", "not"));
+    assert_eq!((&*odd[1].name, &*odd[1].text), ("not", "full"));
+    let Control::Select(kinds) = &odd[0].control else {
+        panic!("{odd:?}");
+    };
+    let offered: Vec<_> = kinds.iter().map(|kind| &*kind.key).collect();
+    assert_eq!(
+        offered,
+        ["equals", "not", "always", "never"],
+        "one other condition is too few for `and`"
+    );
+    let edit = edit(&odd[0], "equals").expect("an edit");
+    let text = after(TIERS, &[edit]);
+    let now = Document::parse(text.as_str()).value(&["conditions", "odd"]);
+    assert_eq!(
+        now,
+        Some(json!({ "equals": [{ "get_param": "tier" }, ""] }))
+    );
+
+    let fields_of = |condition: &str| {
+        let text = TIERS.replace("{not: full}", condition);
+        let text = text.replace("conditions:\n", "conditions:\n  big: false\n");
+        entry_fields(
+            &Document::parse(text),
+            Section::Conditions,
+            "odd",
+            &Registry::openstack(),
+            &CloudFacts::default(),
+        )
+    };
+    let both = fields_of("{and: [full, big]}");
+    assert_eq!((&*both[0].text, &*both[1].text), ("and", "full\nbig"));
+    assert!(matches!(both[1].control, Control::Lines));
+    assert_eq!(fields_of("true").len(), 1);
+    let nested = fields_of("{or: [{not: full}, big]}");
+    assert_eq!(&*nested[0].text, "", "no usual kind");
+    assert!(matches!(nested[1].control, Control::Json));
 }
 
 #[test]

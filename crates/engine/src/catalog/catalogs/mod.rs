@@ -11,8 +11,13 @@
 //! contains an item whose name a project already uses, the project's own item takes precedence, so that its deployments
 //! do not change.
 //!
-//! Only the server's operator removes an item: first its row, then its folder, then a restart.
+//! A draft is a version that is in no catalogue: only a deployment that asks for it uses it. Its version has a part of the
+//! digest of its files, so it does not change either. The same user's next draft of the item, or the published version,
+//! replaces it, as soon as no deployment uses it.
+//!
+//! Only the server's operator removes a published item: first its row, then its folder, then a restart.
 
+mod drafts;
 mod versions;
 
 use std::{
@@ -25,7 +30,10 @@ use hot::diagnostic::Diagnostic;
 use sha2::{Digest, Sha256};
 use store::{ItemRow, Outcome, Pin, Store, Transaction};
 use tokio::sync::{Mutex, Semaphore};
-use types::catalog::{CatalogItem, precedence, recipe::RECIPE_FILE, role::RoleDraft};
+use types::catalog::{
+    CatalogItem, ItemCommand, MAIN_TASKS, draft_version, is_draft, precedence, recipe::RECIPE_FILE,
+    role::RoleDraft,
+};
 
 use super::{
     Catalog, Content, Files, Item, Limits, check, digest, folder, hexadecimal, pack, role, unpack,
@@ -38,6 +46,10 @@ const PROJECT_BYTES_MAX: i64 = 256 * 1024 * 1024;
 const BLOCK_BYTES: usize = 4096;
 /// Maximum number of versions of an item. Each view of the catalogue reads all of them.
 const VERSIONS_MAX: usize = 100;
+/// The design of an item's own test.
+const TEST_FILE: &str = "tests/design.yaml";
+/// The command that a draft has beside its own: runs the role again.
+const AGAIN: &str = "again";
 /// Number of archives that are unpacked at the same time.
 const UNPACKED_AT_ONCE: usize = 2;
 
@@ -73,6 +85,15 @@ pub enum Rank {
     Member,
     /// Publishes versions of all items.
     Administrator,
+}
+
+/// The use of an upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// A version for all designs of the project.
+    Published,
+    /// A draft, for tests before it is published.
+    Draft,
 }
 
 impl Publisher<'_> {
@@ -158,7 +179,7 @@ impl Catalogs {
         Ok(role::draft(&unpacked.map_err(Error::ItemRefused)?))
     }
 
-    /// Adds an item from a tar.gz to a project's catalogue. A role without a manifest gets `manifest`.
+    /// Adds an item from a tar.gz or zip to a project's catalogue. A role without a manifest gets `manifest`.
     ///
     /// # Errors
     /// If the archive is not an item, its name is one of the server's own, its version exists with other files, somebody else
@@ -170,12 +191,28 @@ impl Catalogs {
         archive: Vec<u8>,
         manifest: Option<String>,
     ) -> Result<Published> {
+        let files = (archive, manifest);
+        self.add(tenant, publisher, files, Stage::Published).await
+    }
+
+    /// As [`Catalogs::publish`], for a version or a draft.
+    async fn add(
+        &self,
+        tenant: &Tenant,
+        publisher: Publisher<'_>,
+        (archive, manifest): (Vec<u8>, Option<String>),
+        stage: Stage,
+    ) -> Result<Published> {
         let turn = self.unpacking.acquire().await;
         let checked = blocking(move || checked(archive, manifest.as_deref()));
         let (described, files, archive) = checked.await?.map_err(Error::ItemRefused)?;
         let digest = digest(&files);
         drop(turn);
-        let (name, version) = (described.name.clone(), described.version.clone());
+        let name = described.name;
+        let version = match stage {
+            Stage::Published => described.version,
+            Stage::Draft => draft_version(&described.version, &digest),
+        };
 
         // One upload at a time: the checks here still hold when the row is written.
         let mut seen = self.seen.lock().await;
@@ -192,7 +229,8 @@ impl Catalogs {
             None => false,
         };
         // Everybody deploys the newest version next, so only its owner publishes one.
-        let versions = rows.iter().filter(|row| row.name == name);
+        let published = rows.iter().filter(|row| !is_draft(&row.version));
+        let versions = published.filter(|row| row.name == name);
         let first = versions.min_by(|one, other| one.uploaded.cmp(&other.uploaded));
         if let Some(first) = first
             && !was_there
@@ -206,7 +244,9 @@ impl Catalogs {
         }
         let bytes = bytes_on_disk(&files);
         if !was_there {
-            if rows.iter().filter(|row| row.name == name).count() >= VERSIONS_MAX {
+            let is_alike =
+                |row: &&ItemRow| row.name == name && is_draft(&row.version) == is_draft(&version);
+            if rows.iter().filter(is_alike).count() >= VERSIONS_MAX {
                 return Err(Error::TooManyVersions {
                     name,
                     limit: VERSIONS_MAX,
@@ -226,9 +266,14 @@ impl Catalogs {
                 return Err(Error::ItemVersionTaken { name, version });
             }
         }
+        self.delete_drafts(tenant, publisher, (&name, &version))
+            .await?;
         seen.remove(tenant);
         drop(seen);
-        let item = self.of(tenant).await?.get(&name).cloned();
+        let item = match stage {
+            Stage::Published => self.of(tenant).await?.get(&name).cloned(),
+            Stage::Draft => Some(self.version(tenant, &name, &version).await?),
+        };
         let item = item.ok_or_else(|| {
             Error::Unavailable(format!("`{name}` is stored and cannot be read again"))
         })?;
@@ -313,16 +358,18 @@ impl Catalogs {
     }
 
     fn place(&self, tenant: &Tenant, name: &str, digest: &str) -> PathBuf {
+        self.item_folder(tenant, name).join(digest)
+    }
+
+    /// The folder with all versions of an item.
+    fn item_folder(&self, tenant: &Tenant, name: &str) -> PathBuf {
         // The cloud chooses project ids, so they cannot be used in a path.
         let owner = Sha256::new()
             .chain_update((tenant.cloud.len() as u64).to_be_bytes())
             .chain_update(&tenant.cloud)
             .chain_update(&tenant.project_id)
             .finalize();
-        self.folder
-            .join(hexadecimal(&owner[..16]))
-            .join(name)
-            .join(digest)
+        self.folder.join(hexadecimal(&owner[..16])).join(name)
     }
 }
 
@@ -336,9 +383,22 @@ fn stored_item(row: &ItemRow, versions: Vec<String>, place: PathBuf) -> Result<I
         let messages: Vec<String> = problems.into_iter().map(|one| one.message).collect();
         messages.join("; ")
     })?;
+    let is_draft = is_draft(&row.version);
+    let mut commands = described.commands;
+    if is_draft && !commands.iter().any(|command| command.name == AGAIN) {
+        commands.push(ItemCommand {
+            name: AGAIN.to_owned(),
+            summary: "Runs the role again, which should change nothing.".to_owned(),
+            tasks: MAIN_TASKS.to_owned(),
+        });
+    }
+    let test = files.get(TEST_FILE).filter(|_| is_draft);
     Ok(Item {
         described: CatalogItem {
             versioned: true,
+            // The version of a draft is not the one of its manifest.
+            version: row.version.clone(),
+            commands,
             ..described
         },
         uploaded: Some(api::Uploaded {
@@ -346,6 +406,7 @@ fn stored_item(row: &ItemRow, versions: Vec<String>, place: PathBuf) -> Result<I
             time: row.uploaded.clone(),
             versions,
             from_form: files.contains_key(RECIPE_FILE),
+            test: test.and_then(|text| String::from_utf8(text.clone()).ok()),
         }),
         content: Content::Stored(place, row.digest.clone()),
     })
@@ -380,10 +441,10 @@ fn bytes_on_disk(files: &Files) -> i64 {
     ((blocks.sum::<usize>() + folders.len()) * BLOCK_BYTES) as i64
 }
 
-/// The newest version of each name, with the names of all its versions, newest first.
+/// The newest published version of each name, with the names of all its versions, newest first.
 fn newest(rows: Vec<ItemRow>) -> Vec<(ItemRow, Vec<String>)> {
     let mut by_name: BTreeMap<String, Vec<ItemRow>> = BTreeMap::new();
-    for row in rows {
+    for row in rows.into_iter().filter(|row| !is_draft(&row.version)) {
         by_name.entry(row.name.clone()).or_default().push(row);
     }
     let newest = by_name.into_values().filter_map(|mut rows| {

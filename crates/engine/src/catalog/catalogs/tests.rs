@@ -96,9 +96,13 @@ async fn a_deployment_keeps_the_version_that_it_was_made_with() {
 
     // A change can ask for another version, and only for one that is there.
     let wanted = |version: &str| BTreeMap::from([("hello".to_owned(), version.to_owned())]);
-    let second = catalogs.with_versions(&demo, "d", &wanted("1.10.0")).await;
+    let second = catalogs
+        .with_versions(&demo, Some("d"), &wanted("1.10.0"))
+        .await;
     assert!(says(&second.unwrap(), "second"));
-    let missing = catalogs.with_versions(&demo, "d", &wanted("2.0.0")).await;
+    let missing = catalogs
+        .with_versions(&demo, Some("d"), &wanted("2.0.0"))
+        .await;
     assert_eq!(missing.unwrap_err().code(), "not-found");
     let first = catalogs.version(&demo, "hello", "1.9.0").await.unwrap();
     assert_eq!(first.described.version, "1.9.0");
@@ -320,4 +324,68 @@ async fn a_role_without_a_manifest_gets_one_and_its_options() {
         .unwrap();
     let files = unpack(archive.as_slice(), &Limits::default()).unwrap();
     assert_eq!(digest(&files), row.digest);
+}
+
+#[tokio::test]
+async fn a_draft_is_in_no_catalogue_until_a_deployment_asks_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
+    let draft = async |user, word: &str| {
+        let archive = archive("hello", "1.0.0", word);
+        let stored = catalogs.store_draft(&demo, member(user), archive, None);
+        let item = stored.await.unwrap().item;
+        (item.described.version.clone(), item)
+    };
+    let (first, item) = draft("ada", "first").await;
+    assert!(first.starts_with("1.0.0-draft."), "{first}");
+    assert_eq!(
+        item.described.command("again").unwrap().tasks_from(),
+        "main.yml"
+    );
+    assert!(catalogs.of(&demo).await.unwrap().get("hello").is_none());
+    assert!(catalogs.versions(&demo).await.unwrap().is_empty());
+
+    // A deployment that asks for it keeps it.
+    let wanted = BTreeMap::from([("hello".to_owned(), first.clone())]);
+    let catalog = catalogs.with_versions(&demo, None, &wanted).await.unwrap();
+    assert!(says(&catalog, "first"));
+    let foreign = catalogs
+        .with_versions(&tenant("other"), None, &wanted)
+        .await;
+    assert_eq!(foreign.unwrap_err().code(), "not-found");
+    store::testing::deployment_insert(&catalogs.store, &demo, "d").await;
+    let mut transaction = catalogs.store.begin("testing").await.unwrap();
+    let types = BTreeSet::from(["Stackloom::Catalog::hello"]);
+    let pinned = catalogs.pin(&mut transaction, (&demo, "d"), &catalog, &types);
+    pinned.await.unwrap();
+    transaction.commit().await.unwrap();
+
+    // A user's next draft replaces the one before that no deployment uses, with its files.
+    let (second, _) = draft("ada", "second").await;
+    let (others, _) = draft("eve", "other").await;
+    let (third, _) = draft("ada", "third").await;
+    let versions = async || {
+        let rows = catalogs.store.item_list(&demo).await.unwrap().into_iter();
+        rows.map(|row| row.version).collect::<BTreeSet<_>>()
+    };
+    let folders = || {
+        let folder = catalogs.item_folder(&demo, "hello");
+        std::fs::read_dir(folder).unwrap().count()
+    };
+    let kept = BTreeSet::from([first.clone(), others.clone(), third]);
+    assert_eq!(versions().await, kept);
+    assert_eq!(folders(), 3);
+    assert!(!kept.contains(&second));
+    let with_draft = catalogs.of_deployment(&demo, "d").await.unwrap();
+    assert!(says(&with_draft, "first"));
+
+    // A draft makes nobody the owner. The published version ends its author's drafts.
+    let archive = archive("hello", "1.0.0", "third");
+    let published = catalogs.publish(&demo, member("ada"), archive, None).await;
+    assert!(!published.unwrap().was_there);
+    let kept = BTreeSet::from([first, others, "1.0.0".to_owned()]);
+    assert_eq!(versions().await, kept);
+    assert_eq!(folders(), 3);
+    let catalog = catalogs.of(&demo).await.unwrap();
+    assert_eq!(catalog.get("hello").unwrap().described.version, "1.0.0");
 }

@@ -23,24 +23,25 @@ impl Catalogs {
         self.pinned(tenant, &versions.collect()).await
     }
 
-    /// As [`Catalogs::of_deployment`], with these versions of some items instead of the deployment's.
+    /// As [`Catalogs::of_deployment`], with these versions of some items instead of the deployment's. Without a
+    /// deployment, as [`Catalogs::of`] with these versions.
     ///
     /// # Errors
     /// If the project does not have one of the versions, or the database cannot be read.
     pub async fn with_versions(
         &self,
         tenant: &Tenant,
-        deployment: &str,
+        deployment: Option<&str>,
         versions: &BTreeMap<String, String>,
     ) -> Result<Arc<Catalog>> {
-        if versions.is_empty() {
-            return self.of_deployment(tenant, deployment).await;
-        }
+        let pins = match deployment {
+            Some(deployment) => self.store.pin_list(tenant, deployment).await?,
+            None => Vec::new(),
+        };
         let rows = self.store.item_list(tenant).await?;
         for (name, version) in versions {
             find(&rows, name, version)?;
         }
-        let pins = self.store.pin_list(tenant, deployment).await?;
         let pins = pins.into_iter().map(|pin| (pin.item, pin.version));
         let all = pins.chain(versions.clone()).collect();
         self.pinned(tenant, &all).await
@@ -70,7 +71,7 @@ impl Catalogs {
         Ok(catalog)
     }
 
-    /// All versions of each of the project's items, newest first, by name.
+    /// All published versions of each of the project's items, newest first, by name.
     ///
     /// # Errors
     /// If the database cannot be read.

@@ -1,8 +1,10 @@
-//! Unpacks an uploaded tar.gz in memory.
+//! Unpacks an uploaded tar.gz or zip in memory.
 //!
 //! The archive is not trusted. Its paths are used on the disk only after they were split and all parts were checked.
 //! Links and special files are refused. The limit applies to the size of the unpacked data, not to the size in the
 //! headers: the stream ends with an error at the limit, so that a small archive cannot become a large one.
+
+mod zip;
 
 use std::{
     cell::Cell,
@@ -48,13 +50,7 @@ const ENTRY_OVERHEAD_BYTES: usize = 2048;
 ///
 /// # Errors
 /// The refused entries. Paths are the entries' paths.
-pub fn unpack(archive: impl Read, limits: &Limits) -> Result<Files, Vec<Diagnostic>> {
-    let is_over = Cell::new(false);
-    let stream = Limited {
-        inner: MultiGzDecoder::new(archive),
-        left: limits.bytes + limits.entries * ENTRY_OVERHEAD_BYTES,
-        is_over: &is_over,
-    };
+pub fn unpack(archive: &[u8], limits: &Limits) -> Result<Files, Vec<Diagnostic>> {
     let mut unpacking = Unpacking {
         limits,
         files: Files::new(),
@@ -62,18 +58,24 @@ pub fn unpack(archive: impl Read, limits: &Limits) -> Result<Files, Vec<Diagnost
         is_full: false,
         problems: Vec::new(),
     };
-    let ended = unpacking.all(&mut Archive::new(stream));
-    if let Err(error) = ended {
-        let problem = if is_over.get() {
-            too_large(limits)
-        } else {
-            Diagnostic::error(
-                "archive-invalid",
-                "",
-                format!("this is no whole tar.gz archive: {error}"),
-            )
+    if zip::is_zip(archive) {
+        if let Err(error) = unpacking.all_of_zip(archive) {
+            unpacking.problems.push(broken("zip", &error));
+        }
+    } else {
+        let is_over = Cell::new(false);
+        let stream = Limited {
+            inner: MultiGzDecoder::new(archive),
+            left: limits.bytes + limits.entries * ENTRY_OVERHEAD_BYTES,
+            is_over: &is_over,
         };
-        unpacking.problems.push(problem);
+        if let Err(error) = unpacking.all(&mut Archive::new(stream)) {
+            unpacking.problems.push(if is_over.get() {
+                too_large(limits)
+            } else {
+                broken("tar.gz", &error)
+            });
+        }
     }
     if !unpacking.problems.is_empty() {
         return Err(unpacking.problems);
@@ -92,12 +94,7 @@ struct Unpacking<'l> {
 impl Unpacking<'_> {
     fn all(&mut self, archive: &mut Archive<impl Read>) -> io::Result<()> {
         for (number, entry) in archive.entries()?.enumerate() {
-            if number == self.limits.entries {
-                let most = self.limits.entries;
-                self.problem("", format!("it has more than {most} files and folders"));
-            }
-            let is_enough = self.is_full || self.problems.len() >= PROBLEMS_MAX;
-            if is_enough || number >= self.limits.entries {
+            if !self.goes_on(number) {
                 return Ok(());
             }
             self.one(entry?)?;
@@ -105,15 +102,49 @@ impl Unpacking<'_> {
         Ok(())
     }
 
+    fn all_of_zip(&mut self, archive: &[u8]) -> io::Result<()> {
+        for (number, entry) in zip::entries(archive)?.into_iter().enumerate() {
+            if !self.goes_on(number) {
+                return Ok(());
+            }
+            let kind = match entry.kind {
+                zip::Kind::File => Kind::File,
+                zip::Kind::Folder => Kind::Folder,
+                other => {
+                    let why = match other {
+                        zip::Kind::Link => LINK,
+                        zip::Kind::Encrypted => "it is encrypted: pack it without a password",
+                        _ => "it is compressed in an unusual way: pack it as other programs do",
+                    };
+                    self.problem(&String::from_utf8_lossy(entry.path), why);
+                    continue;
+                }
+            };
+            self.take(entry.path, kind, entry.content())?;
+        }
+        Ok(())
+    }
+
+    /// Whether an entry of this number is looked at.
+    fn goes_on(&mut self, number: usize) -> bool {
+        if number == self.limits.entries {
+            let most = self.limits.entries;
+            self.problem("", format!("it has more than {most} files and folders"));
+        }
+        let is_enough = self.is_full || self.problems.len() >= PROBLEMS_MAX;
+        !is_enough && number < self.limits.entries
+    }
+
     fn one(&mut self, mut entry: Entry<'_, impl Read>) -> io::Result<()> {
-        let named = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let path = entry.path_bytes().into_owned();
+        let named = String::from_utf8_lossy(&path);
         let kind = match entry.header().entry_type() {
             // Comments of the program that made the archive, for example git.
             EntryType::XGlobalHeader => return Ok(()),
             EntryType::Regular | EntryType::Continuous => Kind::File,
             EntryType::Directory => Kind::Folder,
             EntryType::Symlink | EntryType::Link => {
-                self.problem(&named, "links are not taken: put the file itself there");
+                self.problem(&named, LINK);
                 return Ok(());
             }
             _ => {
@@ -121,7 +152,13 @@ impl Unpacking<'_> {
                 return Ok(());
             }
         };
-        let path = match plain_path(&entry.path_bytes(), self.limits) {
+        self.take(&path, kind, &mut entry)
+    }
+
+    /// Takes a file with this content.
+    fn take(&mut self, path: &[u8], kind: Kind, content: impl Read) -> io::Result<()> {
+        let named = String::from_utf8_lossy(path);
+        let path = match plain_path(path, self.limits) {
             Ok(path) => path,
             Err(why) => {
                 self.problem(&named, why);
@@ -132,17 +169,15 @@ impl Unpacking<'_> {
             return Ok(());
         }
         let left = self.limits.bytes - self.bytes;
-        let mut content = Vec::new();
-        (&mut entry)
-            .take(left as u64 + 1)
-            .read_to_end(&mut content)?;
-        if content.len() > left {
+        let mut bytes = Vec::new();
+        content.take(left as u64 + 1).read_to_end(&mut bytes)?;
+        if bytes.len() > left {
             self.problems.push(too_large(self.limits));
             self.is_full = true;
             return Ok(());
         }
-        self.bytes += content.len();
-        if self.files.insert(path, content).is_some() {
+        self.bytes += bytes.len();
+        if self.files.insert(path, bytes).is_some() {
             self.problem(&named, "it is in the archive twice");
         }
         Ok(())
@@ -159,6 +194,8 @@ impl Unpacking<'_> {
             .push(Diagnostic::error("archive-invalid", shown, message));
     }
 }
+
+const LINK: &str = "links are not taken: put the file itself there";
 
 #[derive(PartialEq)]
 enum Kind {
@@ -241,6 +278,11 @@ fn is_role(files: &Files, folder: &str) -> bool {
 fn nothing_there() -> String {
     "there is neither an `item.yml` nor a role's `tasks/main.yml`, neither in the archive itself nor in its only folder"
         .to_owned()
+}
+
+fn broken(format: &str, error: &io::Error) -> Diagnostic {
+    let message = format!("this is no whole {format} archive: {error}");
+    Diagnostic::error("archive-invalid", "", message)
 }
 
 fn too_large(limits: &Limits) -> Diagnostic {

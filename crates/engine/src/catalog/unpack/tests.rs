@@ -44,7 +44,7 @@ fn taken(parts: &[Vec<u8>]) -> Result<Vec<String>, String> {
         entries: 20,
         ..Limits::default()
     };
-    listed(unpack(&*zipped(parts), &limits))
+    listed(unpack(&zipped(parts), &limits))
 }
 
 fn listed(result: Result<Files, Vec<Diagnostic>>) -> Result<Vec<String>, String> {
@@ -81,7 +81,7 @@ fn archives_with_long_names_are_read() {
         builder.append_data(&mut header, path, MANIFEST).unwrap();
     }
     let archive = builder.into_inner().unwrap().finish().unwrap();
-    let files = listed(unpack(&*archive, &Limits::default())).unwrap();
+    let files = listed(unpack(&archive, &Limits::default())).unwrap();
     assert_eq!(files, ["item.yml", &long]);
 }
 
@@ -146,7 +146,7 @@ fn an_archive_cannot_become_large() {
         }
         let bomb = encoder.finish().unwrap();
         assert!(bomb.len() < 2 << 20);
-        let message = listed(unpack(&*bomb, &Limits::default())).unwrap_err();
+        let message = listed(unpack(&bomb, &Limits::default())).unwrap_err();
         assert!(message.contains("more than 4096 KiB together"), "{message}");
     }
 }
@@ -154,12 +154,137 @@ fn an_archive_cannot_become_large() {
 #[test]
 fn a_file_that_is_not_an_archive_is_refused() {
     let whole = zipped(&[file("item.yml", &[b'x'; 4000])]);
-    for broken in [b"PK\x03\x04".as_slice(), b"", &whole[..whole.len() / 2]] {
+    for broken in [b"PK".as_slice(), b"", &whole[..whole.len() / 2]] {
         let message = listed(unpack(broken, &Limits::default())).unwrap_err();
         assert!(message.contains("no whole tar.gz archive"), "{message}");
     }
     let text = zipped(&[b"name: hello\n".repeat(100)]);
-    assert!(unpack(&*text, &Limits::default()).is_err());
+    assert!(unpack(&text, &Limits::default()).is_err());
+}
+
+/// A file in a zip archive.
+struct Zipped<'t> {
+    path: &'t str,
+    content: &'t [u8],
+    flags: u16,
+    method: u16,
+    mode: u32,
+}
+
+fn zip_file<'t>(path: &'t str, content: &'t [u8]) -> Zipped<'t> {
+    Zipped {
+        path,
+        content,
+        flags: 0,
+        method: 8,
+        mode: 0o100_644,
+    }
+}
+
+fn zip(files: &[Zipped]) -> Vec<u8> {
+    let (mut archive, mut list): (Vec<u8>, Vec<u8>) = Default::default();
+    for file in files {
+        let mut crc = flate2::Crc::new();
+        crc.update(file.content);
+        let packed = if file.method == 8 {
+            let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(file.content).unwrap();
+            encoder.finish().unwrap()
+        } else {
+            file.content.to_vec()
+        };
+        let offset = archive.len() as u32;
+        let mut common: Vec<u8> = Vec::new();
+        for field in [20_u16, file.flags, file.method, 0, 0] {
+            common.extend(field.to_le_bytes());
+        }
+        for field in [crc.sum(), packed.len() as u32, file.content.len() as u32] {
+            common.extend(field.to_le_bytes());
+        }
+        common.extend((file.path.len() as u16).to_le_bytes());
+        common.extend([0, 0]);
+        archive.extend(b"PK\x03\x04");
+        archive.extend(&common);
+        archive.extend(file.path.as_bytes());
+        archive.extend(packed);
+        list.extend(b"PK\x01\x02\x14\x03");
+        list.extend(common);
+        list.extend([0; 6]);
+        for field in [file.mode << 16, offset] {
+            list.extend(field.to_le_bytes());
+        }
+        list.extend(file.path.as_bytes());
+    }
+    let (at, bytes, count) = (archive.len() as u32, list.len() as u32, files.len() as u16);
+    archive.extend(list);
+    archive.extend(b"PK\x05\x06\0\0\0\0");
+    archive.extend([count.to_le_bytes(), count.to_le_bytes()].concat());
+    archive.extend([bytes.to_le_bytes(), at.to_le_bytes()].concat());
+    archive.extend([0, 0]);
+    archive
+}
+
+#[test]
+fn a_zip_is_unpacked_under_the_same_rules() {
+    let stored = Zipped {
+        method: 0,
+        ..zip_file("hello/tasks/main.yml", b"[]")
+    };
+    let item = || zip_file("hello/item.yml", MANIFEST);
+    let good = zip(&[zip_file("hello/", b""), item(), stored]);
+    let files = unpack(&good, &Limits::default()).unwrap();
+    assert_eq!(files["item.yml"], MANIFEST);
+    assert_eq!(files["tasks/main.yml"], b"[]");
+
+    let zeros = vec![0; ITEM_BYTES_MAX + 1];
+    let file = |path| zip_file(path, b"x");
+    for (hostile, why) in [
+        (file("../evil"), "`..` leads out"),
+        (file("/etc/cron.d/evil"), "absolute paths"),
+        (file("a\\b"), "cannot be part of a name"),
+        (item(), "it is in the archive twice"),
+        (
+            zip_file("hello/zeros", &zeros),
+            "more than 4096 KiB together",
+        ),
+        (
+            Zipped {
+                mode: 0o120_777,
+                ..file("hello/link")
+            },
+            "links are not taken",
+        ),
+        (
+            Zipped {
+                flags: 1,
+                ..file("hello/secret")
+            },
+            "it is encrypted",
+        ),
+        (
+            Zipped {
+                method: 14,
+                ..file("hello/lzma")
+            },
+            "unusual way",
+        ),
+    ] {
+        let archive = zip(&[item(), hostile]);
+        let message = listed(unpack(&archive, &Limits::default())).unwrap_err();
+        assert!(message.contains(why), "{why}: {message}");
+    }
+
+    // Cut anywhere, or with a changed byte, it is refused or has the same files.
+    for cut in 0..good.len() {
+        assert!(unpack(&good[..cut], &Limits::default()).is_err(), "{cut}");
+    }
+    for at in 0..good.len() {
+        let mut broken = good.clone();
+        broken[at] ^= 0xff;
+        if let Ok(files) = unpack(&broken, &Limits::default()) {
+            assert!(files.contains_key("item.yml"), "{at}");
+        }
+    }
 }
 
 proptest! {
@@ -182,7 +307,7 @@ proptest! {
         }
         let mut archive = zipped(&parts);
         archive.truncate(archive.len().saturating_sub(cut / 16));
-        match unpack(&*archive, &Limits::default()) {
+        match unpack(&archive, &Limits::default()) {
             Ok(files) => {
                 prop_assert!(files.contains_key("item.yml"));
                 prop_assert!(files.keys().all(|path| !path.starts_with('/') && path.split('/').all(|name| !matches!(name, "" | "." | ".."))));

@@ -129,15 +129,23 @@ pub async fn locks(client: &Client, patience: Duration) -> Result<Execution, Ssh
     client.execute(&as_root(LOCKS, &[&seconds])).await
 }
 
-/// Its output, if it ends well; else its complaints as an error.
-pub(super) async fn printed(mut execution: Execution) -> Result<String, SshError> {
+/// Its output, if it ends well; else its complaints as an error. Long output is cut off.
+pub(super) async fn printed(execution: Execution) -> Result<String, SshError> {
+    printed_up_to(execution, COMPLAINTS_BYTES_MAX).await
+}
+
+/// The same, with at most this many bytes of output.
+pub(super) async fn printed_up_to(
+    mut execution: Execution,
+    bytes_max: usize,
+) -> Result<String, SshError> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     while let Some(output) = execution.output().await? {
-        let (to, bytes) = match &output {
-            Output::Out(bytes) => (&mut out, bytes),
-            Output::Err(bytes) => (&mut err, bytes),
+        let (to, bytes, bytes_max) = match &output {
+            Output::Out(bytes) => (&mut out, bytes, bytes_max),
+            Output::Err(bytes) => (&mut err, bytes, COMPLAINTS_BYTES_MAX),
         };
-        let free = COMPLAINTS_BYTES_MAX.saturating_sub(to.len());
+        let free = bytes_max.saturating_sub(to.len());
         to.extend_from_slice(&bytes[..bytes.len().min(free)]);
     }
     let server = execution.server().to_owned();

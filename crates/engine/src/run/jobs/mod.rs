@@ -50,6 +50,7 @@ mod output;
 mod packages;
 mod reader;
 mod result;
+pub mod spool;
 
 pub use folder::{APT_CONFIG, Begun, JobFolder, LOCK_SECONDS, locks};
 pub use live::{Live, Positions, Stored, TaskKind};

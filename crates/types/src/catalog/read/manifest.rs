@@ -3,6 +3,7 @@
 use super::Reader;
 use crate::catalog::{
     Capability, CatalogItem, ENDPOINT_KEYS, ItemCommand, Listen, Output, Requirement, STATS, TASKS,
+    is_draft,
 };
 use hot::{
     text::{did_you_mean, listed},
@@ -277,6 +278,7 @@ pub(in crate::catalog) fn is_version(version: &str) -> bool {
         && version.chars().all(is_plain)
         && parts.len() == 3
         && parts.iter().all(is_number)
+        && !is_draft(version)
 }
 
 /// The placeholders of a text, without braces.

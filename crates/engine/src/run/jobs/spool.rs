@@ -1,0 +1,152 @@
+//! The signals in a server's spool.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+use super::folder::{as_root, printed, printed_up_to};
+use crate::{
+    signals::SIGNAL_BYTES_MAX,
+    ssh::{Client, SshError},
+};
+
+const SCRIPT: &str = include_str!("spool.sh");
+/// Maximum number of signals that are read at once. The rest is read after their removal.
+const FILES_MAX: usize = 64;
+/// Maximum output of the script: so many signals in base64, each with its name.
+const OUTPUT_BYTES_MAX: usize = FILES_MAX * (SIGNAL_BYTES_MAX * 4 / 3 + 512);
+
+/// A signal in a spool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpoolFile {
+    /// The name of its file.
+    pub name: String,
+    /// The body of the signal. Longer than [`SIGNAL_BYTES_MAX`] if that is too long.
+    pub body: Vec<u8>,
+}
+
+/// The oldest signals in a spool. Empty if nobody has signalled.
+///
+/// # Errors
+/// If the server does not answer.
+pub async fn read(client: &Client, spool: &str) -> Result<Vec<SpoolFile>, SshError> {
+    let [files, bytes] = [FILES_MAX, SIGNAL_BYTES_MAX].map(|max| max.to_string());
+    let command = as_root(SCRIPT, &["read", spool, &files, &bytes]);
+    let printed = printed_up_to(client.execute(&command).await?, OUTPUT_BYTES_MAX).await?;
+    Ok(files_in(&printed))
+}
+
+/// Removes signals from a spool.
+///
+/// # Errors
+/// If the server does not answer.
+pub async fn discard(client: &Client, spool: &str, names: &[&str]) -> Result<(), SshError> {
+    let command = as_root(SCRIPT, &[&["discard", spool][..], names].concat());
+    printed(client.execute(&command).await?).await.map(drop)
+}
+
+/// The signals in the output of the script.
+fn files_in(printed: &str) -> Vec<SpoolFile> {
+    let files = printed.lines().filter_map(|line| {
+        let (name, body) = line.split_once(' ')?;
+        Some(SpoolFile {
+            name: name.to_owned(),
+            body: STANDARD.decode(body).ok()?,
+        })
+    });
+    files.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Write, path::Path, process::Stdio};
+
+    use super::*;
+    use crate::signals::command;
+
+    /// Runs a shell's command with this standard input. Returns its output, or nothing if it fails.
+    fn shell(words: &[&str], input: &str) -> Option<String> {
+        let mut child = std::process::Command::new("sh")
+            .arg("-c")
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // A command that does not read its input can have ended before.
+        drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
+        let output = child.wait_with_output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        output.status.success().then_some(printed)
+    }
+
+    /// The bodies in a spool, in order.
+    fn bodies(spool: &Path) -> Vec<String> {
+        let spool = spool.to_str().unwrap();
+        let printed = shell(&[SCRIPT, "sh", "read", spool, "64", "20"], "").unwrap();
+        let files = files_in(&printed).into_iter();
+        files
+            .map(|file| String::from_utf8(file.body).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn the_command_takes_the_options_of_curl() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = folder.path().join("spool");
+        let notify = command(spool.to_str().unwrap());
+        let file = folder.path().join("file");
+        std::fs::write(&file, "in a file\n").unwrap();
+        let from_file = format!("-d @{}", file.display());
+        for options in [
+            "--data-binary '{\"a\": \"it costs $500\"}'",
+            "-sS -X POST -H 'A: b' -d '{}' http://there",
+            "-XPOST -d1 --data 2",
+            "--data-binary @-",
+            &from_file,
+            "--data-raw @-",
+            "-i",
+        ] {
+            let done = shell(&[&format!("{notify} {options}")], "from stdin");
+            assert!(done.is_some(), "{options}");
+        }
+        assert_eq!(
+            bodies(&spool),
+            [
+                "{\"a\": \"it costs $500\"", // One byte more than the limit is read.
+                "{}",
+                "1&2",
+                "from stdin",
+                "in a file",
+                "@-",
+                ""
+            ]
+        );
+    }
+
+    #[test]
+    fn a_command_that_curl_would_refuse_signals_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = folder.path().join("spool");
+        let notify = command(spool.to_str().unwrap());
+        for options in ["--colour", "-d", "-d @missing", "-Z"] {
+            assert_eq!(shell(&[&format!("{notify} {options}")], ""), None);
+        }
+        assert_eq!(bodies(&spool), Vec::<String>::new());
+    }
+
+    #[test]
+    fn signals_are_removed_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = folder.path().join("spool");
+        let notify = command(spool.to_str().unwrap());
+        for number in ["1", "2"] {
+            shell(&[&format!("{notify} -d {number}")], "").unwrap();
+        }
+        let path = spool.to_str().unwrap();
+        let printed = shell(&[SCRIPT, "sh", "read", path, "1", "20"], "").unwrap();
+        let files = files_in(&printed);
+        assert_eq!(files.len(), 1, "at most so many are read at once");
+        shell(&[SCRIPT, "sh", "discard", path, &files[0].name], "").unwrap();
+        assert_eq!(bodies(&spool), ["2"]);
+    }
+}

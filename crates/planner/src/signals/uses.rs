@@ -1,0 +1,146 @@
+//! The resources that use a handle, and those that come after a wait.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use hot::expr::Expr;
+use types::{
+    SERVER, SOFTWARE_COMPONENT, SOFTWARE_CONFIG, STRUCTURED_CONFIG, UPDATE_WAIT_CONDITION_HANDLE,
+    is_wait_condition_handle,
+};
+
+use crate::{
+    graph,
+    passes::{self, Model},
+    workflow::ResourceSpec,
+};
+
+/// The uses of handles by resources, and by contents that resources get.
+pub(super) struct Uses<'m> {
+    model: &'m Model,
+    /// For each handle and each content, the resources that use it.
+    users: HashMap<&'m str, Vec<&'m str>>,
+    /// Handles of which something else than `curl_cli` is used, such as the address.
+    by_address: HashSet<&'m str>,
+}
+
+impl<'m> Uses<'m> {
+    pub fn of(model: &'m Model) -> Uses<'m> {
+        let mut uses = Uses {
+            model,
+            users: HashMap::new(),
+            by_address: HashSet::new(),
+        };
+        for (name, spec) in model.iter() {
+            let values = spec.properties.values();
+            values.for_each(|value| value.walk(&mut |expr| uses.note(name, expr)));
+        }
+        uses
+    }
+
+    fn note(&mut self, user: &'m str, expr: &'m Expr) {
+        let (used, attribute) = match expr {
+            Expr::GetResource(used) => (used.as_str(), None),
+            Expr::GetAttr(used, path) => (used.as_str(), path.first().and_then(Expr::as_str)),
+            _ => return,
+        };
+        let Some(spec) = self.model.get(used) else {
+            return;
+        };
+        if is_wait_condition_handle(&spec.resource_type) {
+            // The reference of the other handles is a name.
+            let is_name = matches!(expr, Expr::GetResource(_))
+                && spec.resource_type != UPDATE_WAIT_CONDITION_HANDLE;
+            if is_name {
+                return;
+            }
+            if attribute != Some("curl_cli") {
+                self.by_address.insert(used);
+                return;
+            }
+        } else if !is_content(spec) {
+            return;
+        }
+        self.users.entry(used).or_default().push(user);
+    }
+
+    /// True if a resource gets the address of a handle, or its token.
+    pub fn passes_address_on(&self, handle: &str) -> bool {
+        self.by_address.contains(handle)
+    }
+
+    /// The servers that signal to a handle with `curl_cli`, in their user data or by their software.
+    pub fn senders(&self, handle: &str) -> BTreeSet<&'m str> {
+        let mut senders = BTreeSet::new();
+        let mut seen: HashSet<&str> = HashSet::new();
+        let mut open = vec![handle];
+        while let Some(used) = open.pop() {
+            for &user in self.users.get(used).into_iter().flatten() {
+                let Some(spec) = self.model.get(user) else {
+                    continue;
+                };
+                if is_content(spec) {
+                    if seen.insert(user) {
+                        open.push(user);
+                    }
+                    continue;
+                }
+                let is_server = spec.resource_type == SERVER;
+                let server = if is_server { Some(user) } else { spec.host() };
+                senders.extend(server.filter(|server| {
+                    let spec = self.model.get(server);
+                    spec.is_some_and(|spec| {
+                        spec.resource_type == SERVER && spec.external_id.is_none()
+                    })
+                }));
+            }
+        }
+        senders
+    }
+}
+
+/// True for types whose value becomes user data or a script of the resources that refer to them.
+fn is_content(spec: &ResourceSpec) -> bool {
+    matches!(
+        spec.resource_type.as_str(),
+        SOFTWARE_CONFIG
+            | STRUCTURED_CONFIG
+            | SOFTWARE_COMPONENT
+            | "OS::Heat::CloudConfig"
+            | "OS::Heat::MultipartMime"
+            | "OS::Heat::Value"
+    )
+}
+
+/// For each resource, those that require it.
+pub(super) struct Dependents<'m>(HashMap<&'m str, Vec<&'m str>>);
+
+impl<'m> Dependents<'m> {
+    pub fn of(model: &'m Model) -> Dependents<'m> {
+        let nodes: Vec<graph::Node<'m>> = model
+            .iter()
+            .map(|(name, spec)| passes::node(name, spec))
+            .collect();
+        let mut dependents: HashMap<&str, Vec<&str>> = HashMap::new();
+        let required = graph::requirements(&nodes, graph::Rules::Plan);
+        for (node, required) in nodes.iter().zip(required) {
+            for name in required {
+                dependents.entry(name).or_default().push(node.name);
+            }
+        }
+        Dependents(dependents)
+    }
+
+    /// The resources that require this one, directly or through others.
+    pub fn of_resource(&self, name: &str) -> HashSet<&'m str> {
+        let mut found = HashSet::new();
+        let mut open = vec![name];
+        while let Some(name) = open.pop() {
+            for &dependent in self.0.get(name).into_iter().flatten() {
+                if found.insert(dependent) {
+                    open.push(dependent);
+                }
+            }
+        }
+        found
+    }
+}
