@@ -218,6 +218,12 @@ fn advice(state: RunState, kind: RunKind) -> &'static str {
         (RunState::Paused, _) => {
             "Your session with the cloud has ended. Log in again, then resume. Completed steps are not repeated."
         }
+        (RunState::Failed | RunState::Cancelled, RunKind::Snapshot) => {
+            "The deployment is as before. What is complete can be restored on its page. Or delete the snapshot there, and take another."
+        }
+        (RunState::Failed | RunState::Cancelled, RunKind::Restore) => {
+            "Servers whose step did not succeed can have old or new data, or be in error. Check the deployment, then restore it again."
+        }
         (RunState::Cancelled, RunKind::Update) => {
             "Created resources stay. Resume: completed steps are not repeated. Or update to something else, or roll back to the state before the change."
         }
@@ -237,7 +243,7 @@ fn advice(state: RunState, kind: RunKind) -> &'static str {
         (_, RunKind::Suspend | RunKind::Resume) => {
             "Is the cause corrected? Resume: completed steps are not repeated. On its page, the deployment can also be suspended or resumed as a whole."
         }
-        (_, RunKind::Deploy | RunKind::Command) => {
+        (_, RunKind::Deploy | RunKind::Command | RunKind::Snapshot | RunKind::Restore) => {
             "Was the cause outside, such as a quota? Resume: completed steps are not repeated. Was it in the design? Edit it, then update. Or undeploy to remove the created resources."
         }
     }
@@ -416,6 +422,7 @@ mod tests {
         assert!(of(RunKind::Deploy).contains("undeploy to remove"));
         assert!(of(RunKind::Undeploy).contains("forced undeploy"));
         assert!(!of(RunKind::Suspend).contains("design"));
+        assert!(!of(RunKind::Snapshot).contains("Resume"));
         assert!(advice(RunState::Cancelled, RunKind::Update).contains("Created resources stay"));
         assert!(advice(RunState::Paused, RunKind::Undeploy).contains("Log in again"));
     }

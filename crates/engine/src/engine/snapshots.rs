@@ -244,6 +244,7 @@ impl Engine {
             scaling: None,
             command: None,
             workflow,
+            changes: None,
             secrets: RunSecrets::new(token, hidden, actor.vault_key.as_ref()),
         })
     }
