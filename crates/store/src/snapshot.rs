@@ -249,21 +249,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_snapshot_is_of_its_project_and_goes_with_its_last_part() {
+        let own = &tenant();
         for Database { store, .. } in &Database::each().await {
-            deployment_insert(store, &tenant(), "d").await;
-            run_insert(store, &tenant(), "d", "r", &Default::default()).await;
+            deployment_insert(store, own, "d").await;
+            run_insert(store, own, "d", "r", &Default::default()).await;
             let mut transaction = store.begin("testing").await.unwrap();
             let parts = [("db", "T", "1"), ("web", "T", "2")];
-            let inserted = transaction.snapshot_insert(&tenant(), "r", "before", &parts);
+            let inserted = transaction.snapshot_insert(own, "r", "before", &parts);
             inserted.await.unwrap();
-            assert_eq!(transaction.snapshot_count(&tenant(), "d").await.unwrap(), 1);
+            assert_eq!(transaction.snapshot_count(own, "d").await.unwrap(), 1);
             transaction.commit().await.unwrap();
 
-            let fence = store.run_find(&tenant(), "r").await.unwrap().unwrap().fence;
+            let fence = store.run_find(own, "r").await.unwrap().unwrap().fence;
             let complete = async |fence: i64, resource: &str| {
                 let copy = ("i", Some(5));
                 store
-                    .snapshot_part_complete(&tenant(), ("r", fence), resource, copy)
+                    .snapshot_part_complete(own, ("r", fence), resource, copy)
                     .await
             };
             complete(fence, "web").await.unwrap();
@@ -274,7 +275,7 @@ mod tests {
                 let deleted = store.snapshot_part_delete(&stranger, "r", "db");
                 deleted.await.unwrap();
             }
-            let listed = store.snapshot_list(&tenant(), "d").await.unwrap();
+            let listed = store.snapshot_list(own, "d").await.unwrap();
             assert_eq!(
                 (listed[0].name.as_str(), listed[0].has_ended),
                 ("before", false)
@@ -287,9 +288,9 @@ mod tests {
             assert_eq!(copies, [(None, None), (Some("i"), Some(5))]);
 
             for (resource, left) in [("db", 1), ("web", 0)] {
-                let deleted = store.snapshot_part_delete(&tenant(), "r", resource);
+                let deleted = store.snapshot_part_delete(own, "r", resource);
                 deleted.await.unwrap();
-                let listed = store.snapshot_list(&tenant(), "d").await.unwrap();
+                let listed = store.snapshot_list(own, "d").await.unwrap();
                 assert_eq!(listed.len(), left);
             }
         }
