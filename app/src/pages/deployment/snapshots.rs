@@ -8,11 +8,11 @@ use leptos_router::hooks::use_navigate;
 
 use crate::{
     client,
-    load::Load,
+    load::{Load, Loaded},
     pages::terminal,
     session::use_session,
     time::Ago,
-    ui::{Icon, Question, state::badge, use_confirm, use_toasts},
+    ui::{Icon, Question, prose, state::badge, use_confirm, use_toasts},
 };
 
 /// The section of snapshots. Nothing for a deployment without servers and snapshots.
@@ -85,6 +85,12 @@ pub fn Snapshots(
             }
         })
     };
+    let failure = move || match list.state() {
+        Loaded::Failed(problem) => Some(view! {
+            <p class="quiet" role="note">"The snapshots could not be read: "{prose(&problem.detail)}</p>
+        }),
+        Loaded::Ready(_) | Loaded::Loading => None,
+    };
     move || {
         is_shown.get().then(|| {
             view! {
@@ -93,6 +99,7 @@ pub fn Snapshots(
                     <p class="quiet">
                         "A snapshot has the root disks of the servers, without volumes. A server that is removed or replaced takes its part of all snapshots with it."
                     </p>
+                    {failure}
                     {table}
                     <TakeForm deployment is_busy />
                 </section>
