@@ -153,7 +153,7 @@ fn SnapshotLine(
     let snapshot = StoredValue::new(snapshot);
     view! {
         <tr data-snapshot=name.clone()>
-            <td><a class="link" href=run title="Show the run that took it">{name}</a></td>
+            <td><a class="link" href=run title="Show the run that took it">{name.clone()}</a></td>
             <td class="fit"><Ago time=created /><span class="meta">{format!(" by {author}")}</span></td>
             <td class="fit">{state}</td>
             <td class="mono">{servers}</td>
