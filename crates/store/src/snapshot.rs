@@ -244,7 +244,6 @@ fn part(row: &Row) -> sqlx::Result<SnapshotPartRow> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::testing::{Database, deployment_insert, run_insert, strangers, tenant};
 
     #[tokio::test]
