@@ -4,7 +4,7 @@
 //! that are created when two servers have signalled. Without a hypervisor no server runs, so the test signals for them:
 //! with the signed addresses that the servers would get.
 //!
-//! `STACKLOOM_CONTRACT_CLOUDS=FILE cargo test -p engine --test real -- --ignored --nocapture life` prints a table of both.
+//! `STACKLOOM_CONTRACT_CLOUDS=FILE cargo test -p engine --test real -- --ignored --nocapture life::` prints a table of both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
