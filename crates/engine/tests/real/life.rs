@@ -4,7 +4,8 @@
 //! that are created when two servers have signalled. Without a hypervisor no server runs, so the test signals for them:
 //! with the signed addresses that the servers would get.
 //!
-//! `STACKLOOM_CONTRACT_CLOUDS=FILE cargo test -p engine --test real -- --ignored --nocapture life::` prints a table of both.
+//! `STACKLOOM_CONTRACT_CLOUDS=FILE cargo test -p engine --test real -- --ignored --nocapture --test-threads 1 life::` prints
+//! a table of both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -387,14 +388,14 @@ impl<'a> Diary<'a> {
     }
 }
 
-/// A value, read as JSON if it is text: the spaces in it are nobody's concern.
+/// A value, parsed if it is JSON text: Heat's text has other spaces.
 fn parsed(value: Option<&Value>) -> Value {
     let value = value.cloned().unwrap_or_default();
     let read = value.as_str().map(serde_json::from_str);
     read.and_then(Result::ok).unwrap_or(value)
 }
 
-/// The inventory, once no port is left of a server that is gone: Neutron receives Nova's deletions late.
+/// The inventory, as soon as no port belongs to a deleted server: Neutron receives Nova's port deletions late.
 async fn settled(session: &Session) -> Vec<String> {
     let mut lines = inventory(session).await;
     for _ in 0..60 {
