@@ -89,7 +89,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/designs")
 }
 
-fn texts(names: &[&str]) -> BTreeMap<String, String> {
+pub fn texts(names: &[&str]) -> BTreeMap<String, String> {
     let text = |name| std::fs::read_to_string(folder().join(name)).unwrap();
     names
         .iter()
@@ -97,7 +97,7 @@ fn texts(names: &[&str]) -> BTreeMap<String, String> {
         .collect()
 }
 
-async fn given(place: &Place) -> BTreeMap<String, Value> {
+pub async fn given(place: &Place) -> BTreeMap<String, Value> {
     let mut given = crate::parameters(place).await;
     let session = &place.actor.session;
     let mut flavors = session.compute().flavor_list().await.unwrap();
@@ -127,7 +127,7 @@ async fn timed<T>(work: impl Future<Output = T>) -> (T, f32) {
     (done, begun.elapsed().as_secs_f32())
 }
 
-fn well_ended(run: &Run) -> Result<(), String> {
+pub fn well_ended(run: &Run) -> Result<(), String> {
     let failed = run.steps.iter().filter_map(|step| {
         let error = step.error.as_ref()?;
         Some(format!("{}: {error}", step.id))
@@ -207,7 +207,7 @@ async fn by_heat(place: &Place, contents: &[Content; 2]) -> Result<Made, String>
 }
 
 /// Lines of one side that are missing on the other side. Equal lines count as often as they occur.
-fn only_in(one: &[String], other: &[String]) -> Vec<String> {
+pub fn only_in(one: &[String], other: &[String]) -> Vec<String> {
     let mut rest = other.to_vec();
     let mut only = Vec::new();
     for line in one {
@@ -257,7 +257,7 @@ fn differences(ours: &Made, heats: &Made) -> (Vec<String>, usize) {
 
 /// Resources that existed at only one of the two times. Waits after a deletion: Neutron receives Nova's port deletions
 /// late.
-async fn left_over(place: &Place, before: &[String]) -> Vec<String> {
+pub async fn left_over(place: &Place, before: &[String]) -> Vec<String> {
     let mut left = Vec::new();
     for _ in 0..60 {
         let now = place.belongings().await;

@@ -11,6 +11,7 @@ mod beside_heat;
 mod checked;
 mod heat;
 mod inventory;
+mod life;
 #[path = "../common/marked.rs"]
 mod marked;
 mod pieces;
