@@ -3,14 +3,21 @@
 //! A round is a deployment and its undeployment. Both runs are killed as soon as the journal has the n-th entry that is no log
 //! line, and the program is started again. The usual test takes a few numbers by the day's date; `STACKLOOM_KILL_SEED` selects
 //! others. The ignored tests take all numbers, in [`PARTS`] parts.
+//!
+//! The lab is in memory. Its servers answer SSH, and sandboxes run, in this process ([`stand_in`]). So the runs also open and close the
+//! bastion, wait for SSH, change host keys and set up software.
 
 use std::{
     collections::BTreeSet,
     fmt::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use lab::{CallFault, Fault, Lab};
+use lab::{CallFault, Fault, Lab, LabConfig};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 use store::SealedKind;
@@ -19,7 +26,7 @@ use tempfile::TempDir;
 use crate::{
     clouds_file, demo,
     program::{self, Program},
-    setting, text,
+    setting, stand_in, text,
 };
 
 /// Minimum number of steps of the deployment.
@@ -27,6 +34,19 @@ const STEPS_MIN: usize = 30;
 
 /// Servers, each with a port and a floating IP, and with a volume.
 const SERVERS: usize = 5;
+
+/// Steps of the deployment that need what is inside servers.
+const INSIDE: [&str; 6] = [
+    "bastion:open",
+    "web0:ssh",
+    "app:ssh",
+    "setup:configure",
+    "report:configure",
+    "bastion:close",
+];
+
+/// Number of labs so far. Each has floating IPs of its own on this machine's loopback interface.
+static LABS: AtomicU8 = AtomicU8::new(0);
 
 /// Delay of a creation in the lab, in milliseconds. It spreads the entries of the journal.
 const LATE_MS: u64 = 50;
@@ -40,7 +60,7 @@ const FEW: usize = 2;
 /// Number of ignored tests. They share the rounds, so that each takes minutes.
 const PARTS: usize = 4;
 
-/// A resource of each common kind, and [`SERVERS`] servers.
+/// A resource of each common kind, [`SERVERS`] public servers, and software on one of them and on a private one.
 fn template() -> String {
     let mut text = "heat_template_version: 2021-04-16
 resources:
@@ -52,6 +72,15 @@ resources:
   apart: {type: OS::Nova::ServerGroup, properties: {policies: [anti-affinity]}}
   random: {type: OS::Heat::RandomString}
   note: {type: OS::Barbican::Secret, properties: {payload: {get_attr: [random, value]}}}
+  inside:
+    type: OS::Neutron::Port
+    depends_on: sub
+    properties: {network: {get_resource: net}, security_groups: [{get_resource: rules}]}
+  app:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{port: {get_resource: inside}}]}
+  setup: {type: Stackloom::Catalog::script, properties: {host: {get_resource: app}}}
+  report: {type: Stackloom::Catalog::script, properties: {host: {get_resource: web0}}}
 "
     .to_owned();
     for n in 0..SERVERS {
@@ -84,7 +113,7 @@ resources:
 
 /// A lab in memory and the program, after a deployment and an undeployment without a kill.
 struct Scene {
-    lab: Lab,
+    lab: Arc<Lab>,
     program: Program,
     /// Kinds of the project's resources while the template is deployed, one per resource.
     kinds: Vec<String>,
@@ -97,7 +126,13 @@ struct Scene {
 impl Scene {
     async fn new() -> Scene {
         program::install_tls_provider();
-        let lab = Lab::memory().await.unwrap();
+        let public = format!("127.{}.0.0/24", 78 + LABS.fetch_add(1, Ordering::Relaxed));
+        let config = LabConfig {
+            public_cidr: public.parse().unwrap(),
+            ..LabConfig::memory()
+        };
+        let lab = Arc::new(Lab::start(config).await.unwrap());
+        stand_in::answer_ssh(&lab, &public).await;
         for service in ["network", "compute", "block-storage", "key-manager"] {
             lab.faults().add(Fault::Call(CallFault {
                 service: Some(service.into()),
@@ -107,7 +142,13 @@ impl Scene {
             }));
         }
         let folder = tempfile::tempdir().unwrap();
-        let mut program = Program::start(folder.path(), &clouds_file(&lab), HORIZON).await;
+        let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog");
+        let settings = vec![
+            ("STACKLOOM_CATALOG", catalog.to_owned()),
+            ("STACKLOOM_DOCKER", stand_in::docker().await),
+        ];
+        let clouds = clouds_file(&lab);
+        let mut program = Program::start_with(folder.path(), &clouds, HORIZON, settings).await;
         program.login(&demo()).await;
         let mut scene = Scene {
             lab,
@@ -120,8 +161,14 @@ impl Scene {
         let run = text(&started, "run");
         let deployed = scene.program.until_stored(&run, usize::MAX).await;
         let ended = scene.succeeded(&run, "undisturbed").await;
-        let steps = ended["steps"].as_array().unwrap().len();
-        assert!(steps >= STEPS_MIN, "{steps} steps");
+        let steps = ended["steps"].as_array().unwrap();
+        assert!(steps.len() >= STEPS_MIN, "{} steps", steps.len());
+        for id in INSIDE {
+            assert!(
+                steps.iter().any(|step| step["id"] == id),
+                "no {id}: {steps:#?}"
+            );
+        }
         scene.kinds = scene.kinds();
         let run = scene.undeploy(&started).await;
         let undeployed = scene.program.until_stored(&run, usize::MAX).await;
