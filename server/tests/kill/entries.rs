@@ -1,8 +1,8 @@
 //! The program is killed after each entry of a run's journal.
 //!
-//! A round is a deployment and its undeployment. Both runs are killed as soon as the journal has the n-th entry that is no log
-//! line, and the program is started again. The usual test takes a few numbers by the day's date; `STACKLOOM_KILL_SEED` selects
-//! others. The ignored tests take all numbers, in [`PARTS`] parts.
+//! A round is a deployment, a command on two of its servers, and its undeployment. Each of these runs is killed as soon as its journal
+//! has the n-th entry that is no log line, and the program is started again. The usual test takes a few numbers by the day's date;
+//! `STACKLOOM_KILL_SEED` selects others. The ignored tests take all numbers, in [`PARTS`] parts.
 //!
 //! The lab is in memory. Its servers answer SSH, and sandboxes run, in this process ([`stand_in`]). So the runs also open and close the
 //! bastion, wait for SSH, change host keys and set up software.
@@ -44,6 +44,12 @@ const INSIDE: [&str; 6] = [
     "report:configure",
     "bastion:close",
 ];
+
+/// A command on a public and on a private server.
+const PLAYBOOK: &str = "- hosts: all
+  tasks:
+    - ping:
+";
 
 /// Number of labs so far. Each has floating IPs of its own on this machine's loopback interface.
 static LABS: AtomicU8 = AtomicU8::new(0);
@@ -117,8 +123,8 @@ struct Scene {
     program: Program,
     /// Kinds of the project's resources while the template is deployed, one per resource.
     kinds: Vec<String>,
-    /// Number of entries of the run that deployed, and of the run that undeployed.
-    entries: [usize; 2],
+    /// Number of entries of the runs of a deployment, a command and an undeployment.
+    entries: [usize; 3],
     // Dropped last.
     _folder: TempDir,
 }
@@ -154,7 +160,7 @@ impl Scene {
             lab,
             program,
             kinds: Vec::new(),
-            entries: [0, 0],
+            entries: [0; 3],
             _folder: folder,
         };
         let started = scene.deploy("undisturbed").await;
@@ -170,17 +176,30 @@ impl Scene {
             );
         }
         scene.kinds = scene.kinds();
+        let run = scene.command(&started).await;
+        let commanded = scene.program.until_stored(&run, usize::MAX).await;
+        scene.succeeded(&run, "undisturbed").await;
         let run = scene.undeploy(&started).await;
         let undeployed = scene.program.until_stored(&run, usize::MAX).await;
         scene.succeeded(&run, "undisturbed").await;
         scene.nothing_is_left("undisturbed").await;
-        scene.entries = [deployed.entries, undeployed.entries];
+        scene.entries = [deployed, commanded, undeployed].map(|run| run.entries);
         scene
     }
 
     async fn deploy(&self, name: &str) -> Value {
         let deployment = json!({"name": name, "template": template(), "parameters": {}});
         self.program.post("/api/v1/deployments", &deployment).await
+    }
+
+    /// Begins a command. Returns the run.
+    async fn command(&self, started: &Value) -> String {
+        let path = format!(
+            "/api/v1/deployments/{}/command",
+            text(started, "deployment")
+        );
+        let command = json!({"servers": ["app", "web0"], "playbook": PLAYBOOK});
+        text(&self.program.post(&path, &command).await, "run")
     }
 
     /// Begins to undeploy. Returns the run.
@@ -227,6 +246,14 @@ impl Scene {
         self.lab.leftovers().remove("demo").unwrap_or_default()
     }
 
+    /// Checks that a run has succeeded, and that it left what is deployed and nothing else.
+    async fn all_is_there_once(&self, run: &str, label: &str) {
+        self.succeeded(run, label).await;
+        assert_eq!(self.kinds(), self.kinds, "{label}: {:?}", self.left());
+        let tokens = self.program.sealed(SealedKind::Run).await;
+        assert_eq!(tokens, 0, "{label}: the token is left in the database");
+    }
+
     async fn nothing_is_left(&self, label: &str) {
         assert_eq!(self.left(), Vec::<String>::new(), "{label}");
         for kind in [SealedKind::Run, SealedKind::Vault] {
@@ -235,16 +262,21 @@ impl Scene {
         }
     }
 
-    /// A deployment that is killed at its n-th entry, and an undeployment that is killed at its n-th entry.
+    /// A deployment, a command and an undeployment, each killed at its n-th entry.
     async fn round(&mut self, nth: usize) {
         let label = format!("deployment at entry {nth}");
         let started = self.deploy(&format!("entry-{nth}")).await;
         let run = text(&started, "run");
         self.killed(&run, nth, &label).await;
-        self.succeeded(&run, &label).await;
-        assert_eq!(self.kinds(), self.kinds, "{label}: {:?}", self.left());
-        let tokens = self.program.sealed(SealedKind::Run).await;
-        assert_eq!(tokens, 0, "{label}: the token is left in the database");
+        self.all_is_there_once(&run, &label).await;
+
+        let [_, of_command, _] = self.entries;
+        if nth <= of_command {
+            let label = format!("command at entry {nth}");
+            let run = self.command(&started).await;
+            self.killed(&run, nth, &label).await;
+            self.all_is_there_once(&run, &label).await;
+        }
 
         let label = format!("undeployment at entry {nth}");
         let run = self.undeploy(&started).await;
@@ -253,7 +285,7 @@ impl Scene {
         self.nothing_is_left(&label).await;
     }
 
-    /// Number of entries of the longer run.
+    /// Number of entries of the longest run.
     fn longest(&self) -> usize {
         self.entries.into_iter().max().unwrap()
     }

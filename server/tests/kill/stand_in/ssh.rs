@@ -78,7 +78,7 @@ pub async fn answer(lab: &Arc<Lab>, public: &str) {
         "-j",
         "REDIRECT",
         "--to-ports",
-        &port,
+        port.as_str(),
     ];
     let redirection = Rule::new("nat", &redirection);
     let servers = Servers {
@@ -140,7 +140,8 @@ impl Servers {
             };
             let login = Login { servers, id };
             // The engine may be killed at any byte.
-            if let Ok(running) = run_stream(Arc::new(config), stream, login).await {
+            let running = Box::pin(run_stream(Arc::new(config), stream, login));
+            if let Ok(running) = running.await {
                 let _ended = running.await;
             }
         })
