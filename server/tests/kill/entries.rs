@@ -176,6 +176,7 @@ impl Scene {
             );
         }
         scene.kinds = scene.kinds();
+        assert!(scene.own_host_keys() >= 2, "of app and web0");
         let run = scene.command(&started).await;
         let commanded = scene.program.until_stored(&run, usize::MAX).await;
         scene.succeeded(&run, "undisturbed").await;
@@ -246,12 +247,25 @@ impl Scene {
         self.lab.leftovers().remove("demo").unwrap_or_default()
     }
 
+    /// Number of servers of which only the host key is pinned that they made themselves.
+    fn own_host_keys(&self) -> usize {
+        // While both keys are pinned, there is a comma between them.
+        let is_own = |value: &String| value.ends_with(" own") && !value.contains(',');
+        self.lab.model(|model| {
+            let servers = model.servers.iter();
+            servers
+                .filter(|server| server.metadata.values().any(is_own))
+                .count()
+        })
+    }
+
     /// Checks that a run has succeeded, and that it left what is deployed and nothing else.
     async fn all_is_there_once(&self, run: &str, label: &str) {
         self.succeeded(run, label).await;
         assert_eq!(self.kinds(), self.kinds, "{label}: {:?}", self.left());
         let tokens = self.program.sealed(SealedKind::Run).await;
         assert_eq!(tokens, 0, "{label}: the token is left in the database");
+        assert!(self.own_host_keys() >= 2, "{label}: of app and web0");
     }
 
     async fn nothing_is_left(&self, label: &str) {
