@@ -78,3 +78,35 @@ pub fn too_many_here(wait: Duration) -> Error {
     .hint("Wait, then try again. Accounts that logged in from here before do not wait.")
     .retry_after(wait)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn place(number: u8) -> AddressKey {
+        AddressKey::of(Some(Ipv4Addr::new(192, 0, 2, number).into()))
+    }
+
+    #[tokio::test]
+    async fn logins_of_one_address_leave_room_for_others_and_all_have_a_limit() {
+        let doors = Doors::new(2, 1);
+        let first = doors.enter(place(1)).await.ok().unwrap();
+        // The address that has a login under way waits, and takes no permit of others meanwhile.
+        let (again, second) = tokio::join!(doors.enter(place(1)), async {
+            let begun = Instant::now();
+            let second = doors.enter(place(2)).await.ok().unwrap();
+            assert!(begun.elapsed() < TIMEOUT, "it did not wait");
+            // Both permits of the server are taken.
+            let third = doors.enter(place(3)).await.err().unwrap();
+            assert!(third.is(codes::TOO_MANY_LOGINS));
+            second
+        });
+        assert!(again.err().unwrap().is(codes::TOO_MANY_LOGINS));
+        drop((first, second));
+        assert!(doors.enter(place(1)).await.is_ok());
+    }
+}

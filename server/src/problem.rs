@@ -319,3 +319,47 @@ pub fn chain(error: &dyn StdError) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use openstack::Certificate;
+
+    use super::*;
+
+    #[test]
+    fn errors_before_a_login_show_nothing_of_the_inside() {
+        const INSIDE: &str = "10.20.30.40";
+        let (cloud, url) = ("lab".to_owned(), format!("https://{INSIDE}:5000/v3"));
+        let why = format!("certificate of CN=keystone.internal at {INSIDE}");
+        let errors = [
+            openstack::Error::Unreachable {
+                cloud: cloud.clone(),
+                url: url.clone(),
+                why: why.clone(),
+            },
+            openstack::Error::Untrusted {
+                cloud: cloud.clone(),
+                url: url.clone(),
+                side: Certificate::Server,
+                why: why.clone(),
+            },
+            openstack::Error::NotOpenStack { cloud, url, why },
+        ];
+        for error in errors {
+            let inside = Error::from_cloud(&error).sentences();
+            assert!(
+                inside.contains(INSIDE),
+                "it is there to be hidden: {inside}"
+            );
+            let shown = Error::from_login(&error);
+            let cause = shown.cause.clone().unwrap_or_default();
+            assert!(cause.contains(INSIDE), "the log has it: {cause}");
+            let shown = serde_json::to_string(&shown.into_problem()).unwrap();
+            assert!(
+                !shown.contains(INSIDE) && !shown.contains("keystone.internal"),
+                "{shown}"
+            );
+            assert!(shown.contains("`lab`"), "{shown}");
+        }
+    }
+}

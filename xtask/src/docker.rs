@@ -291,4 +291,20 @@ mod tests {
         let expected = "deb http://a.test/debian bookworm main\ndeb http://s.test/sec bookworm-security main\n";
         assert_eq!(sources_list(&sources, &mirror), expected);
     }
+
+    #[test]
+    fn the_packages_of_the_sandbox_have_versions() {
+        let file = paths::root().join("crates/engine/images/sandbox/Dockerfile");
+        let text = std::fs::read_to_string(file).expect("there is one");
+        let (_, install) = text.split_once(" install ").expect("it installs packages");
+        let (install, _) = install.split_once("&&").expect("another command follows");
+        let words = install.split_whitespace();
+        let packages: Vec<&str> = words
+            .filter(|word| !word.starts_with(['-', '\\']))
+            .collect();
+        assert!(packages.len() >= 4, "{packages:?}");
+        for package in packages {
+            assert!(package.contains('='), "{package} is any version");
+        }
+    }
 }

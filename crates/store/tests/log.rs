@@ -239,6 +239,45 @@ async fn output_above_a_quota_is_replaced_by_what_was_cut() {
 }
 
 #[tokio::test]
+async fn the_runs_of_a_project_share_its_quota_and_another_project_has_its_own() {
+    for database in databases().await {
+        let store = &database.store;
+        let workflow: Workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
+        let [stranger, _] = strangers();
+        for (tenant, deployment, run) in [(tenant(), "e", "s"), (stranger.clone(), "f", "t")] {
+            deployment_insert(store, &tenant, deployment).await;
+            run_insert(store, &tenant, deployment, run, &workflow).await;
+        }
+        let quota = LogQuota {
+            step_bytes: u64::MAX,
+            project_bytes: 2 * (LogQuota::LINE_BYTES + 10),
+        };
+        let mut appender = store.appender(quota);
+        let mut shown = Vec::new();
+        for (tenant, run) in [
+            (tenant(), "r"),
+            (tenant(), "s"),
+            (tenant(), "s"),
+            (stranger, "t"),
+        ] {
+            let write = Write {
+                tenant,
+                run: run.into(),
+                fence: 0,
+                entries: vec![output("a", "ten bytes.")],
+            };
+            shown.extend(appender.append(&[&write]).await.unwrap().remove(0).events);
+        }
+        let texts = texts(&shown);
+        let [first, second, notice, other] = texts[..] else {
+            panic!("{texts:?}");
+        };
+        assert_eq!([first, second, other], ["ten bytes."; 3]);
+        assert!(notice.contains("this project"), "{notice}");
+    }
+}
+
+#[tokio::test]
 async fn old_logs_are_deleted_and_the_moves_stay() {
     for database in databases().await {
         let (store, operator) = (&database.store, &database.operator);

@@ -1,16 +1,23 @@
 //! The program is killed after each entry of a run's journal.
 //!
-//! A round is a deployment and its undeployment. Both runs are killed as soon as the journal has the n-th entry that is no log
-//! line, and the program is started again. The usual test takes a few numbers by the day's date; `STACKLOOM_KILL_SEED` selects
-//! others. The ignored tests take all numbers, in [`PARTS`] parts.
+//! A round is a deployment, a command on two of its servers, and its undeployment. Each of these runs is killed as soon as its journal
+//! has the n-th entry that is no log line, and the program is started again. The usual test takes a few numbers by the day's date;
+//! `STACKLOOM_KILL_SEED` selects others. The ignored tests take all numbers, in [`PARTS`] parts.
+//!
+//! The lab is in memory. Its servers answer SSH, and sandboxes run, in this process ([`stand_in`]). So the runs also open and close the
+//! bastion, wait for SSH, change host keys and set up software.
 
 use std::{
     collections::BTreeSet,
     fmt::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use lab::{CallFault, Fault, Lab};
+use lab::{CallFault, Fault, Lab, LabConfig};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 use store::SealedKind;
@@ -19,7 +26,7 @@ use tempfile::TempDir;
 use crate::{
     clouds_file, demo,
     program::{self, Program},
-    setting, text,
+    setting, stand_in, text,
 };
 
 /// Minimum number of steps of the deployment.
@@ -27,6 +34,25 @@ const STEPS_MIN: usize = 30;
 
 /// Servers, each with a port and a floating IP, and with a volume.
 const SERVERS: usize = 5;
+
+/// Steps of the deployment that need what is inside servers.
+const INSIDE: [&str; 6] = [
+    "bastion:open",
+    "web0:ssh",
+    "app:ssh",
+    "setup:configure",
+    "report:configure",
+    "bastion:close",
+];
+
+/// A command on a public and on a private server.
+const PLAYBOOK: &str = "- hosts: all
+  tasks:
+    - ping:
+";
+
+/// Number of labs so far. Each has floating IPs of its own on this machine's loopback interface.
+static LABS: AtomicU8 = AtomicU8::new(0);
 
 /// Delay of a creation in the lab, in milliseconds. It spreads the entries of the journal.
 const LATE_MS: u64 = 50;
@@ -40,7 +66,7 @@ const FEW: usize = 2;
 /// Number of ignored tests. They share the rounds, so that each takes minutes.
 const PARTS: usize = 4;
 
-/// A resource of each common kind, and [`SERVERS`] servers.
+/// A resource of each common kind, [`SERVERS`] public servers, and software on one of them and on a private one.
 fn template() -> String {
     let mut text = "heat_template_version: 2021-04-16
 resources:
@@ -52,6 +78,15 @@ resources:
   apart: {type: OS::Nova::ServerGroup, properties: {policies: [anti-affinity]}}
   random: {type: OS::Heat::RandomString}
   note: {type: OS::Barbican::Secret, properties: {payload: {get_attr: [random, value]}}}
+  inside:
+    type: OS::Neutron::Port
+    depends_on: sub
+    properties: {network: {get_resource: net}, security_groups: [{get_resource: rules}]}
+  app:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{port: {get_resource: inside}}]}
+  setup: {type: Stackloom::Catalog::script, properties: {host: {get_resource: app}}}
+  report: {type: Stackloom::Catalog::script, properties: {host: {get_resource: web0}}}
 "
     .to_owned();
     for n in 0..SERVERS {
@@ -84,12 +119,12 @@ resources:
 
 /// A lab in memory and the program, after a deployment and an undeployment without a kill.
 struct Scene {
-    lab: Lab,
+    lab: Arc<Lab>,
     program: Program,
     /// Kinds of the project's resources while the template is deployed, one per resource.
     kinds: Vec<String>,
-    /// Number of entries of the run that deployed, and of the run that undeployed.
-    entries: [usize; 2],
+    /// Number of entries of the runs of a deployment, a command and an undeployment.
+    entries: [usize; 3],
     // Dropped last.
     _folder: TempDir,
 }
@@ -97,7 +132,13 @@ struct Scene {
 impl Scene {
     async fn new() -> Scene {
         program::install_tls_provider();
-        let lab = Lab::memory().await.unwrap();
+        let public = format!("127.{}.0.0/24", 78 + LABS.fetch_add(1, Ordering::Relaxed));
+        let config = LabConfig {
+            public_cidr: public.parse().unwrap(),
+            ..LabConfig::memory()
+        };
+        let lab = Arc::new(Lab::start(config).await.unwrap());
+        stand_in::answer_ssh(&lab, &public).await;
         for service in ["network", "compute", "block-storage", "key-manager"] {
             lab.faults().add(Fault::Call(CallFault {
                 service: Some(service.into()),
@@ -107,33 +148,59 @@ impl Scene {
             }));
         }
         let folder = tempfile::tempdir().unwrap();
-        let mut program = Program::start(folder.path(), &clouds_file(&lab), HORIZON).await;
+        let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog");
+        let settings = vec![
+            ("STACKLOOM_CATALOG", catalog.to_owned()),
+            ("STACKLOOM_DOCKER", stand_in::docker().await),
+        ];
+        let clouds = clouds_file(&lab);
+        let mut program = Program::start_with(folder.path(), &clouds, HORIZON, settings).await;
         program.login(&demo()).await;
         let mut scene = Scene {
             lab,
             program,
             kinds: Vec::new(),
-            entries: [0, 0],
+            entries: [0; 3],
             _folder: folder,
         };
         let started = scene.deploy("undisturbed").await;
         let run = text(&started, "run");
         let deployed = scene.program.until_stored(&run, usize::MAX).await;
         let ended = scene.succeeded(&run, "undisturbed").await;
-        let steps = ended["steps"].as_array().unwrap().len();
-        assert!(steps >= STEPS_MIN, "{steps} steps");
+        let steps = ended["steps"].as_array().unwrap();
+        assert!(steps.len() >= STEPS_MIN, "{} steps", steps.len());
+        for id in INSIDE {
+            assert!(
+                steps.iter().any(|step| step["id"] == id),
+                "no {id}: {steps:#?}"
+            );
+        }
         scene.kinds = scene.kinds();
+        assert!(scene.own_host_keys() >= 2, "of app and web0");
+        let run = scene.command(&started).await;
+        let commanded = scene.program.until_stored(&run, usize::MAX).await;
+        scene.succeeded(&run, "undisturbed").await;
         let run = scene.undeploy(&started).await;
         let undeployed = scene.program.until_stored(&run, usize::MAX).await;
         scene.succeeded(&run, "undisturbed").await;
         scene.nothing_is_left("undisturbed").await;
-        scene.entries = [deployed.entries, undeployed.entries];
+        scene.entries = [deployed, commanded, undeployed].map(|run| run.entries);
         scene
     }
 
     async fn deploy(&self, name: &str) -> Value {
         let deployment = json!({"name": name, "template": template(), "parameters": {}});
         self.program.post("/api/v1/deployments", &deployment).await
+    }
+
+    /// Begins a command. Returns the run.
+    async fn command(&self, started: &Value) -> String {
+        let path = format!(
+            "/api/v1/deployments/{}/command",
+            text(started, "deployment")
+        );
+        let command = json!({"servers": ["app", "web0"], "playbook": PLAYBOOK});
+        text(&self.program.post(&path, &command).await, "run")
     }
 
     /// Begins to undeploy. Returns the run.
@@ -180,6 +247,27 @@ impl Scene {
         self.lab.leftovers().remove("demo").unwrap_or_default()
     }
 
+    /// Number of servers of which only the host key is pinned that they made themselves.
+    fn own_host_keys(&self) -> usize {
+        // While both keys are pinned, there is a comma between them.
+        let is_own = |value: &String| value.ends_with(" own") && !value.contains(',');
+        self.lab.model(|model| {
+            let servers = model.servers.iter();
+            servers
+                .filter(|server| server.metadata.values().any(is_own))
+                .count()
+        })
+    }
+
+    /// Checks that a run has succeeded, and that it left what is deployed and nothing else.
+    async fn all_is_there_once(&self, run: &str, label: &str) {
+        self.succeeded(run, label).await;
+        assert_eq!(self.kinds(), self.kinds, "{label}: {:?}", self.left());
+        let tokens = self.program.sealed(SealedKind::Run).await;
+        assert_eq!(tokens, 0, "{label}: the token is left in the database");
+        assert!(self.own_host_keys() >= 2, "{label}: of app and web0");
+    }
+
     async fn nothing_is_left(&self, label: &str) {
         assert_eq!(self.left(), Vec::<String>::new(), "{label}");
         for kind in [SealedKind::Run, SealedKind::Vault] {
@@ -188,16 +276,21 @@ impl Scene {
         }
     }
 
-    /// A deployment that is killed at its n-th entry, and an undeployment that is killed at its n-th entry.
+    /// A deployment, a command and an undeployment, each killed at its n-th entry.
     async fn round(&mut self, nth: usize) {
         let label = format!("deployment at entry {nth}");
         let started = self.deploy(&format!("entry-{nth}")).await;
         let run = text(&started, "run");
         self.killed(&run, nth, &label).await;
-        self.succeeded(&run, &label).await;
-        assert_eq!(self.kinds(), self.kinds, "{label}: {:?}", self.left());
-        let tokens = self.program.sealed(SealedKind::Run).await;
-        assert_eq!(tokens, 0, "{label}: the token is left in the database");
+        self.all_is_there_once(&run, &label).await;
+
+        let [_, of_command, _] = self.entries;
+        if nth <= of_command {
+            let label = format!("command at entry {nth}");
+            let run = self.command(&started).await;
+            self.killed(&run, nth, &label).await;
+            self.all_is_there_once(&run, &label).await;
+        }
 
         let label = format!("undeployment at entry {nth}");
         let run = self.undeploy(&started).await;
@@ -206,7 +299,7 @@ impl Scene {
         self.nothing_is_left(&label).await;
     }
 
-    /// Number of entries of the longer run.
+    /// Number of entries of the longest run.
     fn longest(&self) -> usize {
         self.entries.into_iter().max().unwrap()
     }

@@ -18,9 +18,11 @@ mod database;
 mod entries;
 mod failover;
 mod listing;
+mod packet_filter;
 mod program;
 mod servers;
 mod services;
+mod stand_in;
 mod viewers;
 
 use std::collections::BTreeSet;

@@ -18,6 +18,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::{
     belongings::Belongings,
+    packet_filter::Rule,
     program::{self, Program, Watched},
     text,
 };
@@ -305,44 +306,20 @@ async fn a_server_that_was_stopped_beyond_its_lease_does_nothing_more() {
     place.undeploy(stopped, &started).await;
 }
 
-/// A packet filter between one server and the database, until it is dropped. It drops packets, so that no connection
-/// fails: they are silent.
-struct Cut(u16);
+/// The address of the database that is cut off from one server.
+const CUT: &str = "127.0.0.2";
 
-impl Cut {
-    /// The address of the database that is cut off.
-    const ADDRESS: &str = "127.0.0.2";
-
-    fn new(port: u16) -> Cut {
-        Cut::filter("-I", port);
-        Cut(port)
-    }
-
-    fn filter(change: &str, port: u16) {
-        let mut command = std::process::Command::new("sudo");
-        if rustix::process::geteuid().is_root() {
-            command = std::process::Command::new("env");
-        }
-        let done = command
-            .args(["iptables", "--wait", change, "OUTPUT", "-p", "tcp"])
-            .args(["-d", Cut::ADDRESS, "--dport", &port.to_string()])
-            .args(["-j", "DROP"])
-            .status();
-        assert!(done.unwrap().success());
-    }
-}
-
-impl Drop for Cut {
-    fn drop(&mut self) {
-        Cut::filter("-D", self.0);
-    }
+/// A packet filter between one server and the database. It drops packets, so that no connection fails: they are silent.
+fn cut(port: u16) -> Rule {
+    let port = port.to_string();
+    Rule::new("filter", &["-d", CUT, "--dport", &port, "-j", "DROP"])
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_whose_database_is_cut_off_stops_its_work() {
     let database = Postgres::start();
     let address = database.address("postgres");
-    let behind_filter = address.replace("127.0.0.1", Cut::ADDRESS);
+    let behind_filter = address.replace("127.0.0.1", CUT);
     let mut place = Place::new([behind_filter, address], LEASE).await;
     place.lab.faults().add(lab::Fault::Server(lab::ServerFault {
         name: "waits".into(),
@@ -361,7 +338,7 @@ async fn a_server_whose_database_is_cut_off_stops_its_work() {
         place.until_in_flight(run).await;
     }
 
-    let cut = Cut::new(database.port());
+    let cut = cut(database.port());
     let polls = || place.calls("compute", "GET");
     first.until_logged("the lease of this server is lost").await;
     let (changes, polls_then) = (place.changes(), polls());

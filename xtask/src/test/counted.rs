@@ -26,6 +26,8 @@ pub struct Counts {
     pub flaky: u64,
     /// Failed tests.
     pub failed: u64,
+    /// Checks that could not be made on this machine.
+    pub unchecked: u64,
 }
 
 impl Counts {
@@ -35,6 +37,7 @@ impl Counts {
             passed: self.passed + other.passed,
             flaky: self.flaky + other.flaky,
             failed: self.failed + other.failed,
+            unchecked: self.unchecked + other.unchecked,
         }
     }
 }
@@ -149,6 +152,7 @@ fn totals(line: &str) -> Counts {
         passed: number_before("passed").unwrap_or(0),
         flaky: number_before("flaky").unwrap_or(0),
         failed: number_before("failed").unwrap_or(0),
+        unchecked: 0,
     }
 }
 
@@ -162,6 +166,7 @@ mod tests {
             passed,
             flaky,
             failed,
+            unchecked: 0,
         };
         let line = "test result: FAILED. 12 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n";
         assert_eq!(totals(line), counts(12, 0, 2));

@@ -1,12 +1,13 @@
 //! `cargo xtask test`: all checks in one command.
 //!
-//! Stages run in order of their cost: format, cycles, the build with lints, tests of the crates (including those with
+//! Stages run in order of their cost: format, cycles, advisories, the build with lints, tests of the crates (including those with
 //! the lab cloud and Docker), and tests in a real browser. After a failed stage, the others still run. A summary
 //! follows.
 //!
 //! Each crate is compiled once: clippy is the compiler of the tests, and the browser tests use the programs of the
 //! tests.
 
+mod advisories;
 mod circles;
 mod cli;
 mod counted;
@@ -62,6 +63,8 @@ enum Stage {
     Fmt,
     /// No cycles among the modules of a crate.
     Circles,
+    /// No crate in `Cargo.lock` with a known vulnerability, where `cargo-audit` is installed and its list can be fetched.
+    Advisories,
     /// Concurrently: images, release build of the pages, the tests, the `openstack` command line, and Playwright. Lints are errors.
     Build,
     /// `cargo test`: unit, property and integration tests.
@@ -130,6 +133,7 @@ impl Stage {
         match self {
             Stage::Fmt => plain(cargo(["fmt", "--all", "--check"]), stop),
             Stage::Circles => circles::run().map(|()| Counts::default()),
+            Stage::Advisories => advisories::run(),
             Stage::Build => build_all(options),
             Stage::Unit => {
                 let tests = |selection, more: &[&str]| {
@@ -236,6 +240,7 @@ fn sum_up(outcomes: &[Outcome]) -> Result<()> {
     for Outcome { name, took, result } in outcomes {
         let note = match result {
             Ok(counts) if *counts == Counts::default() => "ok".to_owned(),
+            Ok(counts) if counts.unchecked > 0 => "NOT CHECKED, see above".to_owned(),
             Ok(counts) => format!("ok, {} tests", counts.passed),
             Err(error) => format!(
                 "FAILED: {}",
@@ -267,7 +272,14 @@ fn sum_up(outcomes: &[Outcome]) -> Result<()> {
         0 => String::new(),
         some => format!("{some} flaky, "),
     };
-    println!("\n{} passed, {flaky}{} failed", total.passed, total.failed);
+    let unchecked = match total.unchecked {
+        0 => String::new(),
+        some => format!("{some} not checked, "),
+    };
+    println!(
+        "\n{} passed, {flaky}{unchecked}{} failed",
+        total.passed, total.failed
+    );
     match outcomes
         .iter()
         .filter(|outcome| outcome.result.is_err())

@@ -19,6 +19,8 @@ pub struct Row {
     pub properties: Vec<PropertyChange>,
     /// Address of the resource in the designer.
     pub design: Option<String>,
+    /// Who uploaded its catalogue item, in words. `None` for resources of the cloud and for the server's items.
+    pub uploader: Option<String>,
 }
 
 /// The row of a change. Its head selects the step.
@@ -35,6 +37,7 @@ pub fn ChangeRow(
         consequences,
         properties,
         design,
+        uploader,
     } = row;
     let (derived, why) = match &change.origin {
         Origin::Drawn => (false, None),
@@ -79,6 +82,7 @@ pub fn ChangeRow(
                 })}
             </div>
             {because.map(|because| view! { <p class="change-because">{prose(&because)}</p> })}
+            {uploader.map(|uploader| view! { <p class="change-because">{uploader}</p> })}
             {consequences}
             <Properties properties action=change.action />
         </li>

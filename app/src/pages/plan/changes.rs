@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use api::{Action, Change, Plan};
+use api::{Action, CatalogEntry, Change, Plan};
 use leptos::prelude::*;
 use planner::workflow::Origin;
 
@@ -141,6 +141,9 @@ pub fn Changes(
     plan: Plan,
     /// Resource types, for the properties of created resources.
     types: Types,
+    /// The catalogue, for the uploaders of the project's items. Empty for a plan of the past.
+    #[prop(optional)]
+    catalog: Vec<CatalogEntry>,
     /// The design, for links to the changed resources. `None` if the content is of no design.
     design: Option<LinkedDesign>,
     /// The step selected in the graph. A change selects the first step of its resource.
@@ -164,6 +167,14 @@ pub fn Changes(
         };
         Some(design.resource(resource, None))
     };
+    let uploader = |change: &Change| {
+        let is_of_type = |entry: &&CatalogEntry| entry.item.type_name() == change.resource_type;
+        let entry = catalog.iter().find(is_of_type)?;
+        let author = &entry.uploaded.as_ref()?.author;
+        Some(format!(
+            "An item of this project. Its newest version was uploaded by {author}."
+        ))
+    };
     GROUPS
         .into_iter()
         .filter_map(|(action, title, _, icon)| {
@@ -180,6 +191,7 @@ pub fn Changes(
                         consequences: consequences::of(&change, &plan),
                         properties: properties(&change),
                         design: href(&change),
+                        uploader: uploader(&change),
                         change,
                     };
                     view! { <ChangeRow row selected /> }

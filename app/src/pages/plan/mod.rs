@@ -21,7 +21,7 @@ mod start;
 mod values;
 mod version;
 
-use api::{Deployment, OnFailure, Plan, PlanRequest, Problem, Run};
+use api::{CatalogEntry, Deployment, OnFailure, Plan, PlanRequest, Problem, Run};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
@@ -50,6 +50,7 @@ struct Page {
     source: Load<Source>,
     deployments: Load<Vec<Deployment>>,
     types: Load<Types>,
+    catalog: Load<Vec<CatalogEntry>>,
     plan: RwSignal<Loaded<Plan>>,
     /// True while a plan of the present inputs is not there yet.
     is_planning: RwSignal<bool>,
@@ -144,6 +145,7 @@ impl Page {
             source,
             deployments: Load::new(client::deployments),
             types: Load::new(client::resource_types),
+            catalog: Load::new(client::catalog),
             plan: RwSignal::new(Loaded::Loading),
             is_planning: RwSignal::new(true),
             requested: RwSignal::new(0),
@@ -355,7 +357,10 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
             Loaded::Failed(problem) => view! { <PlanProblem problem=problem.clone() /> }.into_any(),
             Loaded::Ready(plan) => view! {
                 <Diagnostics diagnostics=plan.diagnostics.clone() design=page.linked_design() />
-                <Changes plan=plan.clone() types=page.types.get().unwrap_or_default() design=page.linked_design() selected />
+                <Changes
+                    plan=plan.clone() types=page.types.get().unwrap_or_default() catalog=page.catalog.get().unwrap_or_default()
+                    design=page.linked_design() selected
+                />
             }
             .into_any(),
         })

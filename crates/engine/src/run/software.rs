@@ -323,7 +323,6 @@ impl Attempt {
         let limits = self.run_context.core.config.output_limits();
         let mut sink = ToLog {
             log: &self.log,
-            takes,
             live: Live::start(self.log.clone(), server, stored, limits),
             source: LogSource {
                 host: job
@@ -335,7 +334,10 @@ impl Attempt {
             },
             failure: None,
             text: String::new(),
-            results: BTreeMap::new(),
+            results: Results {
+                takes,
+                kept: BTreeMap::new(),
+            },
         };
         let sandboxes = &self.run_context.core.sandboxes;
         let code = sandboxes.execute(slot, job, &self.stop, &mut sink).await?;
@@ -345,7 +347,7 @@ impl Attempt {
             code,
             failure: sink.failure.map(masked),
             text: sink.text,
-            results: sink.results,
+            results: sink.results.kept,
         })
     }
 
@@ -407,14 +409,32 @@ pub(super) struct Output {
 /// Turns a sandbox's lines into log lines while it runs.
 struct ToLog<'a> {
     log: &'a StepLog,
-    /// True for names of results that are outputs. Others are not stored, and their number is unlimited.
-    takes: &'a (dyn Fn(&str) -> bool + Send + Sync),
     live: Live,
     /// Server, play and task that Ansible is at.
     source: LogSource,
     failure: Option<String>,
     text: String,
-    results: BTreeMap<String, String>,
+    results: Results<'a>,
+}
+
+/// Values that a role set by `set_stats`. A role can set any number of them, of any length.
+struct Results<'a> {
+    /// True for names of results that are outputs. Others are not stored.
+    takes: &'a (dyn Fn(&str) -> bool + Send + Sync),
+    /// The values of outputs, each up to [`RESULT_BYTES_MAX`].
+    kept: BTreeMap<String, String>,
+}
+
+impl Results<'_> {
+    /// Stores the values of outputs.
+    fn keep(&mut self, results: BTreeMap<String, String>) {
+        for (name, mut value) in results {
+            if (self.takes)(&name) {
+                value.truncate(value.floor_char_boundary(RESULT_BYTES_MAX));
+                self.kept.insert(name, value);
+            }
+        }
+    }
 }
 
 impl ToLog<'_> {
@@ -439,16 +459,6 @@ impl ToLog<'_> {
 
     async fn flush(&self, lines: &mut Vec<(LogLevel, String)>) {
         self.log.say(self.source.clone(), lines.drain(..)).await;
-    }
-
-    /// Stores the values of outputs.
-    fn keep(&mut self, results: BTreeMap<String, String>) {
-        for (name, mut value) in results {
-            if (self.takes)(&name) {
-                value.truncate(value.floor_char_boundary(RESULT_BYTES_MAX));
-                self.results.insert(name, value);
-            }
-        }
     }
 }
 
@@ -476,12 +486,38 @@ impl LineSink for ToLog<'_> {
                 };
                 self.log.say(source, [(level, line)]).await;
             }
-            self.keep(one.results);
+            self.results.keep(one.results);
             // The first failure is the cause, later ones are its consequences.
             if self.failure.is_none() {
                 self.failure = one.failure;
             }
         }
         self.flush(&mut shown).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endless_results_of_a_role_take_no_memory() {
+        let mut results = Results {
+            takes: &|name: &str| name == "port",
+            kept: BTreeMap::new(),
+        };
+        for number in 0..10_000 {
+            let value = "x".repeat(100);
+            results.keep(BTreeMap::from([
+                (format!("name-{number}"), value),
+                ("port".to_owned(), "é".repeat(RESULT_BYTES_MAX)),
+            ]));
+        }
+        let kept: Vec<(&str, usize)> = results
+            .kept
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.len()))
+            .collect();
+        assert_eq!(kept, [("port", RESULT_BYTES_MAX)]);
     }
 }
