@@ -44,7 +44,7 @@ pub(crate) fn types() -> Registry {
     );
     let blog = CatalogItem::parse(
         "name: blog\ntitle: Blog\nversion: 1.0.0\nsummary: A blog.\ncategory: web\n\
-         requires: [{name: database, capability: login}, {name: other, capability: guest}]\n",
+         requires: [{name: database, capability: login, max: 1}, {name: other, capability: guest}]\n",
         "argument_specs: {main: {}}\n",
     );
     let items = [nginx, haproxy, store, names, base, blog];

@@ -22,7 +22,8 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         let entries = consumers.into_iter().map(|consumer| {
             let why = format!("is what `{consumer}` alone identifies itself to `{provider}` with");
             let secret = model.derive(
-                &format!("{provider}_for_{consumer}"),
+                // A consumer in a group keeps its secret among the other resources of its member.
+                &format!("{consumer}_at_{}", provider.replace('/', "_")),
                 Derived {
                     pass: NAME,
                     resource_type: RANDOM_STRING,

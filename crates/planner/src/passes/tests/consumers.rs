@@ -32,26 +32,26 @@ fn each_consumer_gets_a_secret_that_no_other_component_names() {
     ];
     let shown = check(&design(&all.concat()));
     for line in [
-        "~ data: base clients=[{name: one, secret: {get_attr: [data_for_one, value]}}, {name: two, secret: {get_attr: [data_for_two, value]}}] listen_port=3306",
-        "+ data_for_one: RandomString length=32",
-        "+ data_for_two: RandomString length=32",
+        "~ data: base clients=[{name: one, secret: {get_attr: [one_at_data, value]}}, {name: two, secret: {get_attr: [two_at_data, value]}}] listen_port=3306",
+        "+ one_at_data: RandomString length=32",
+        "+ two_at_data: RandomString length=32",
     ] {
         assert!(shown.lines().any(|one| one == line), "{line}\n{shown}");
     }
-    assert!(!shown.contains("data_for_guest"), "{shown}");
+    assert!(!shown.contains("guest_at_data"), "{shown}");
 
     let plan = plan_of(&design(&all.concat()));
     let workflow = plan.workflow.unwrap();
     let specs = workflow.resources.iter();
     let names_it = specs.filter(|(_, spec)| {
         let mut values = spec.properties.values();
-        values.any(|value| value.resources().contains(&"data_for_one"))
+        values.any(|value| value.resources().contains(&"one_at_data"))
     });
     let names_it: Vec<&str> = names_it.map(|(name, _)| name.as_str()).collect();
     assert_eq!(names_it, ["data"]);
     let data = &workflow.resources["data"];
     let secret = data.secret_of("one", "clients").unwrap();
-    assert_eq!(secret.resources(), ["data_for_one"]);
+    assert_eq!(secret.resources(), ["one_at_data"]);
     assert_eq!(data.secret_of("guest", "clients"), None);
 }
 
@@ -77,14 +77,14 @@ fn a_consumer_that_comes_or_goes_runs_the_role_of_its_provider() {
     let both = design(&[blog("one", "database"), blog("two", "database")].concat());
     let comes = plan_with(&both, &[], &done(&alone));
     assert_eq!(action(&comes, "data"), Some(Action::Update));
-    assert_eq!(action(&comes, "data_for_one"), Some(Action::None));
-    assert_eq!(action(&comes, "data_for_two"), Some(Action::Create));
+    assert_eq!(action(&comes, "one_at_data"), Some(Action::None));
+    assert_eq!(action(&comes, "two_at_data"), Some(Action::Create));
     let steps = &comes.workflow.as_ref().unwrap().steps;
     let step = |id: &str| steps.iter().find(|step| step.id == id).unwrap();
     assert!(
         step("data:configure")
             .after
-            .contains(&"data_for_two:create".to_owned())
+            .contains(&"two_at_data:create".to_owned())
     );
     assert!(
         step("two:configure")
@@ -94,5 +94,5 @@ fn a_consumer_that_comes_or_goes_runs_the_role_of_its_provider() {
 
     let goes = plan_with(&design(&blog("one", "database")), &[], &done(&comes));
     assert_eq!(action(&goes, "data"), Some(Action::Update));
-    assert_eq!(action(&goes, "data_for_two"), Some(Action::Delete));
+    assert_eq!(action(&goes, "two_at_data"), Some(Action::Delete));
 }
