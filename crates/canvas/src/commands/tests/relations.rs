@@ -9,24 +9,28 @@ const SITES: &str = "\
 heat_template_version: 2021-04-16
 resources:
   net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}
   web:
     type: OS::Nova::Server
-    properties: {flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+    metadata: {stackloom: {public: true}}
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: net}}]}
   db:
     type: OS::Nova::Server
-    properties: {flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: net}}]}
   spare:
     type: OS::Nova::Server
-    properties: {flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: net}}]}
   site:
     type: Stackloom::Catalog::wordpress
-    properties: {host: {get_resource: web}}
+    properties: {host: {get_resource: web}, admin_password: for-the-author}
   data:
     type: Stackloom::Catalog::mariadb
-    properties: {host: {get_resource: db}}
+    properties: {host: {get_resource: db}, password: for-the-owner}
   other:
     type: Stackloom::Catalog::mariadb
-    properties: {host: {get_resource: spare}}
+    properties: {host: {get_resource: spare}, password: for-the-owner}
 ";
 
 fn sites() -> TestEditor {
@@ -65,4 +69,14 @@ fn a_site_takes_one_database_and_refuses_another_line_while_it_is_drawn() {
     let again = refusal(&hands, "site", "data");
     assert_eq!(again, "site uses data already");
     assert_eq!(hands.property("site", "database"), connected);
+}
+
+#[test]
+fn the_secret_that_a_line_brings_is_no_node_of_its_own() {
+    let mut hands = sites();
+    hands.connect("site", "data");
+    let text = hands.text().to_owned();
+    let (sound, ghosts) = hands.ghosts(&text);
+    assert!(sound, "{text}");
+    assert!(!ghosts.contains(&"site_at_data".to_owned()), "{ghosts:?}");
 }
