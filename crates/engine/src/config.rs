@@ -8,6 +8,8 @@ use crate::{catalog::GitHost, compute, sandbox::OutputLimits, secrets::KeySource
 
 /// Default image of sandboxes.
 pub const SANDBOX_IMAGE: &str = "stackloom-sandbox";
+/// Default of [`Config::software_timeout`].
+pub const SOFTWARE_TIMEOUT: Duration = Duration::from_secs(1800);
 /// Default of [`Config::ssh_timeout`].
 pub const SSH_TIMEOUT: Duration = Duration::from_secs(120);
 /// Default of [`Config::grace`].
@@ -84,6 +86,8 @@ pub struct Config {
     pub signal_url: Option<String>,
     /// Maximum time until an active server responds over SSH.
     pub ssh_timeout: Duration,
+    /// Maximum time for the set-up of software on a server. The limit in the plan counts if it is shorter.
+    pub software_timeout: Duration,
     /// Time that parallel steps can continue after a step has failed.
     pub grace: Duration,
     /// Pause before a retry when the cloud is unreachable. A pause requested by the cloud takes precedence.
@@ -151,6 +155,7 @@ impl Config {
             orchestrator_address: None,
             signal_url: None,
             ssh_timeout: SSH_TIMEOUT,
+            software_timeout: SOFTWARE_TIMEOUT,
             grace: GRACE,
             retry_pause: RETRY_PAUSE,
             commit_horizon: COMMIT_HORIZON,

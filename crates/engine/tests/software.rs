@@ -16,6 +16,8 @@ mod asking;
 mod authors;
 #[path = "software/gate.rs"]
 mod gate;
+#[path = "software/hanging.rs"]
+mod hanging;
 #[path = "software/health.rs"]
 mod health;
 #[path = "software/host_key.rs"]

@@ -36,7 +36,18 @@ pub(crate) fn types() -> Registry {
          requires: [{name: services, capability: http, opens: false, summary: Its services.}]\n",
         "argument_specs: {main: {}}\n",
     );
-    let items = [nginx, haproxy, store, names];
+    let base = CatalogItem::parse(
+        "name: base\ntitle: Base\nversion: 1.0.0\nsummary: A database.\ncategory: databases\n\
+         listens: [{port: listen_port}]\n\
+         provides: [{name: login, port: listen_port, consumers: clients}, {name: guest, port: listen_port}]\n",
+        "argument_specs: {main: {options: {listen_port: {type: int, default: 3306}, clients: {type: list}}}}\n",
+    );
+    let blog = CatalogItem::parse(
+        "name: blog\ntitle: Blog\nversion: 1.0.0\nsummary: A blog.\ncategory: web\n\
+         requires: [{name: database, capability: login, max: 1}, {name: other, capability: guest}]\n",
+        "argument_specs: {main: {}}\n",
+    );
+    let items = [nginx, haproxy, store, names, base, blog];
     Registry::openstack().with_catalog(items.map(|item| item.expect("the item reads")))
 }
 

@@ -14,7 +14,10 @@ use hot::{
     expr::Expr,
     template::{DeletionPolicy, Marks},
 };
-use types::{FLOATING_IP, FLOATING_IP_ASSOCIATION, SECURITY_GROUP, SERVER};
+use types::{
+    FLOATING_IP, FLOATING_IP_ASSOCIATION, SECURITY_GROUP, SERVER,
+    catalog::{NAME_KEY, SECRET_KEY},
+};
 
 /// Steps of one run, and the resources of the deployment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -183,6 +186,16 @@ impl ResourceSpec {
             self.properties
                 .get(types::host_property(&self.resource_type))?,
         )
+    }
+
+    /// The secret of one consumer of a component, in the component's list of consumers: a role variable that
+    /// `passes::consumers` sets.
+    pub fn secret_of(&self, consumer: &str, list: &str) -> Option<&Expr> {
+        let Expr::List(entries) = self.properties.get(list)? else {
+            return None;
+        };
+        let is_own = |entry: &&Expr| entry.get(NAME_KEY).and_then(Expr::as_str) == Some(consumer);
+        entries.iter().find(is_own)?.get(SECRET_KEY)
     }
 
     /// True for a wait condition whose signals are fetched over SSH.

@@ -3,6 +3,8 @@
 /// The SSH key of the deployment.
 pub const SSH_KEY: &str = "Stackloom::SSHKey";
 
+/// Random characters, often a password.
+pub const RANDOM_STRING: &str = "OS::Heat::RandomString";
 /// A virtual machine.
 pub const SERVER: &str = "OS::Nova::Server";
 /// A public SSH key.

@@ -408,6 +408,9 @@ fn Relations(item: CatalogItem) -> impl IntoView {
                     {(!offer.shares.is_empty()).then(|| view! {
                         <span class="meta">"Hands over "{offer.shares.join(", ")}"."</span>
                     })}
+                    {offer.consumers.is_some().then(|| view! {
+                        <span class="meta">"Each connected component gets a secret of its own."</span>
+                    })}
                 </div>
             }
         })

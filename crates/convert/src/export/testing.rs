@@ -79,6 +79,14 @@ pub(crate) fn types() -> Registry {
             include_str!("../../../../catalog/script/item.yml"),
             include_str!("../../../../catalog/script/meta/argument_specs.yml"),
         ),
+        (
+            include_str!("../../../../catalog/mariadb/item.yml"),
+            include_str!("../../../../catalog/mariadb/meta/argument_specs.yml"),
+        ),
+        (
+            include_str!("../../../../catalog/wordpress/item.yml"),
+            include_str!("../../../../catalog/wordpress/meta/argument_specs.yml"),
+        ),
     ];
     let items = items.map(|(manifest, specs)| CatalogItem::parse(manifest, specs).unwrap());
     Registry::openstack().with_catalog(items)

@@ -1,6 +1,6 @@
 //! Stores a run and starts its task.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use api::{Change, CloudFacts, DeploymentState, RunCommand, RunKind, RunState, Scaling, Workflow};
 use planner::workflow::StepKind;
@@ -119,16 +119,21 @@ impl Engine {
         Ok(id)
     }
 
-    /// Applies the engine's setting for the SSH timeout to a workflow.
+    /// Applies the engine's settings for time limits to a workflow.
     fn with_timeouts(&self, workflow: &Workflow) -> Workflow {
+        let config = &self.core.config;
+        let seconds = |limit: Duration| u32::try_from(limit.as_secs()).unwrap_or(u32::MAX);
+        let ssh = seconds(config.ssh_timeout).saturating_add(SSH_STEP_EXTRA_SECONDS);
+        let software = seconds(config.software_timeout);
         let mut workflow = workflow.clone();
-        let seconds = u32::try_from(self.core.config.ssh_timeout.as_secs()).unwrap_or(u32::MAX);
-        for step in workflow
-            .steps
-            .iter_mut()
-            .filter(|step| step.kind == StepKind::WaitForSsh)
-        {
-            step.timeout_seconds = seconds.saturating_add(SSH_STEP_EXTRA_SECONDS);
+        for step in &mut workflow.steps {
+            match step.kind {
+                StepKind::WaitForSsh => step.timeout_seconds = ssh,
+                StepKind::Install | StepKind::Configure => {
+                    step.timeout_seconds = step.timeout_seconds.min(software);
+                }
+                _ => {}
+            }
         }
         workflow
     }

@@ -468,6 +468,24 @@ mod tests {
         );
     }
 
+    #[test]
+    fn an_endpoint_has_no_list_of_consumers() {
+        let manifest = "{name: db, title: DB, version: 1.0.0, summary: s, category: c, provides: [{name: login, port: port, consumers: clients}]}";
+        let options = "argument_specs: {main: {options: {port: {type: int, default: 3306}, clients: {type: list}}}}";
+        let item = CatalogItem::parse(manifest, options).unwrap();
+        let given = json!({"clients": [{"name": "blog", "secret": "hush"}]});
+        assert_eq!(
+            endpoint(
+                "db",
+                Some(&item),
+                "login",
+                given.as_object().unwrap(),
+                "10.0.0.5"
+            ),
+            json!({"name": "db", "address": "10.0.0.5", "port": 3306})
+        );
+    }
+
     fn empty() -> CatalogItem {
         serde_json::from_value(
             json!({"name": "x", "title": "X", "version": "1.0.0", "summary": "", "category": ""}),

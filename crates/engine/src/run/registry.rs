@@ -145,6 +145,38 @@ mod tests {
     }
 
     #[test]
+    fn the_list_that_every_role_can_read_has_no_value_of_a_connection() {
+        let base = CatalogItem::parse(
+            "name: base\ntitle: Base\nversion: 1.0.0\nsummary: A database.\ncategory: databases\n\
+             listens: [{port: port}]\n\
+             provides: [{name: sql, port: port, shares: [password]}, {name: login, port: port, consumers: clients}]\n",
+            "argument_specs: {main: {options: {port: {type: int, default: 3306}, password: {type: str, no_log: true}, clients: {type: list}}}}\n",
+        )
+        .unwrap();
+        let clients = json!([{"name": "blog", "secret": "for-the-blog"}]);
+        let data = resource(
+            "Stackloom::Catalog::base",
+            [
+                ("host", Expr::GetResource("db".into())),
+                ("password", Expr::text("for-the-owner")),
+                ("clients", Expr::from_json(&clients).unwrap()),
+            ],
+        );
+        let known = ResourceTable::of(vec![row("data", data, ResourceState::Ready, Value::Null)]);
+        let none = BTreeMap::new();
+        let item_of =
+            |resource_type: &str| (resource_type == "Stackloom::Catalog::base").then_some(&base);
+        let listed = services(&known, &known.scope(&none), item_of);
+        assert_eq!(
+            listed,
+            json!([
+                {"component": "data", "item": "base", "server": "db", "address": null, "public_address": null,
+                 "ports": [{"port": 3306, "protocol": "tcp", "provides": ["sql", "login"]}], "healthy": true},
+            ])
+        );
+    }
+
+    #[test]
     fn the_list_is_made_for_roles_that_name_it() {
         let files = |text: &str| Files::from([("tasks/main.yml".to_owned(), text.into())]);
         assert!(is_used(&files("- debug: {var: stackloom_services}\n")));

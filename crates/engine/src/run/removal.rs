@@ -35,10 +35,9 @@ impl Attempt {
         given.retain(|name, _| item.described.inputs.iter().any(|one| one.name == *name));
         // Connected components can be gone, and a removal does not need them.
         let mut alone = spec.clone();
-        let requires = &item.described.requires;
         alone
             .properties
-            .retain(|name, _| !requires.iter().any(|one| one.name == *name));
+            .retain(|name, _| !item.described.is_from_connections(name));
         let (mut files, route, private_key) = self
             .role_on_host((name, &alone), &item, &given, Tasks::REMOVAL)
             .await?;

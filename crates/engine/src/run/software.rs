@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
 use store::{Health, ResourceChange};
-use types::catalog::CatalogItem;
+use types::catalog::{CONSUMER_KEY, CatalogItem, SECRET_KEY};
 use zeroize::Zeroizing;
 
 use super::{
@@ -101,13 +101,14 @@ impl Attempt {
             if let Some(value) = spec.properties.get(&requirement.name) {
                 let endpoints = address::targets(value)
                     .into_iter()
-                    .map(|target| self.endpoint(target, &requirement.capability));
+                    .map(|target| self.endpoint(name, target, &requirement.capability));
                 variables.insert(
                     requirement.name.clone(),
                     Value::Array(endpoints.collect::<StepResult<_>>()?),
                 );
             }
         }
+        variables.extend(self.consumers(spec, &item.described)?);
         let route = self.route(&host)?;
         let role = item.described.name.clone();
         let private_key = self.private_key().await?;
@@ -272,8 +273,22 @@ impl Attempt {
             .ok_or_else(|| Ended::lasting("it has no `host`; drop it on a server"))
     }
 
-    /// The endpoint of the component that this one connects to.
-    fn endpoint(&self, target: &str, capability: &str) -> StepResult<Value> {
+    /// The role variables with the components that are connected to this one, each with its secret.
+    fn consumers(&self, spec: &ResourceSpec, item: &CatalogItem) -> StepResult<Map<String, Value>> {
+        let mut lists = spec.clone();
+        let is_list = |variable: &String| {
+            let mut lists = item
+                .provides
+                .iter()
+                .filter_map(|one| one.consumers.as_ref());
+            lists.any(|list| list == variable)
+        };
+        lists.properties.retain(|variable, _| is_list(variable));
+        self.resolve(&lists)
+    }
+
+    /// The endpoint of the component `target`, for the component `consumer` that connects to it.
+    fn endpoint(&self, consumer: &str, target: &str, capability: &str) -> StepResult<Value> {
         let missing = || Ended::lasting(format!("`{target}` is not there yet"));
         let planned = self.run_context.workflow.resources.get(target).cloned();
         let spec = self
@@ -303,9 +318,19 @@ impl Attempt {
             &server,
         );
         let address = addresses.private.or(addresses.public).ok_or_else(missing)?;
-        Ok(address::endpoint(
-            target, item, capability, &given, &address,
-        ))
+        let mut endpoint = address::endpoint(target, item, capability, &given, &address);
+        let list = item.and_then(|item| item.capability(capability)?.consumers.as_deref());
+        if let Some(secret) = list.and_then(|list| spec.secret_of(consumer, list)) {
+            let scope = self.run_context.known.scope(&self.run_context.parameters);
+            let secret = secret.resolve(&scope);
+            endpoint[CONSUMER_KEY] = consumer.into();
+            endpoint[SECRET_KEY] = secret.map_err(|error| {
+                Ended::lasting(format!(
+                    "the secret of the connection to `{target}`: {error}"
+                ))
+            })?;
+        }
+        Ok(endpoint)
     }
 
     /// The output of an execution, after its end.

@@ -25,6 +25,7 @@ use types::{
 
 mod access;
 mod bastion;
+mod consumers;
 mod floating_ip;
 mod inputs;
 mod key;
@@ -45,9 +46,10 @@ pub struct PassContext<'a> {
 type Pass = fn(&mut Model, &PassContext<'_>) -> Vec<Diagnostic>;
 
 /// Passes in order. Each uses the results of the previous ones.
-const PASSES: [Pass; 9] = [
+const PASSES: [Pass; 10] = [
     names::pass,
     inputs::pass,
+    consumers::pass,
     subnets::pass,
     ports::pass,
     bastion::pass,

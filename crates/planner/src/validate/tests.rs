@@ -135,6 +135,22 @@ fn the_cloud_and_servers() {
 }
 
 #[test]
+fn software_with_more_connections_than_it_takes() {
+    let found = problems(&resources(
+        "
+  web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.small}}
+  one: {type: Stackloom::Catalog::base, properties: {host: {get_resource: web}}}
+  two: {type: Stackloom::Catalog::base, properties: {host: {get_resource: web}, listen_port: 3307}}
+  blog:
+    type: Stackloom::Catalog::blog
+    properties: {host: {get_resource: web}, database: [{get_resource: one}, {get_resource: two}]}
+",
+    ));
+    let expected = "Error connection-count resources.blog.properties.database: `blog` can be connected to at most one as `database`, and is connected to 2";
+    assert!(found.contains(expected), "{found}");
+}
+
+#[test]
 fn software() {
     insta::assert_snapshot!(problems(&resources("
   net: {type: OS::Neutron::Net}

@@ -111,10 +111,20 @@ pub struct Capability {
     /// Inputs whose values connected components get beside the address, such as `database`, `user` and `password`.
     #[serde(default)]
     pub shares: Vec<String>,
+    /// Role variable with the connected components: a list of `{name, secret}`. Each secret is generated for one
+    /// consumer, whose endpoint has both as [`CONSUMER_KEY`] and [`SECRET_KEY`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumers: Option<String>,
 }
 
 /// Keys of every endpoint. A capability cannot share inputs with these names.
 pub const ENDPOINT_KEYS: [&str; 3] = ["name", "address", "port"];
+/// Key of a component's name, in endpoints and in lists of [`Capability::consumers`].
+pub const NAME_KEY: &str = "name";
+/// Key of a consumer's secret, in its endpoint and in the list of [`Capability::consumers`].
+pub const SECRET_KEY: &str = "secret";
+/// Key of the consumer's own name in its endpoint.
+pub const CONSUMER_KEY: &str = "consumer";
 
 /// A connection that a component requires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -227,6 +237,21 @@ impl CatalogItem {
         argument_specs: &str,
     ) -> Result<CatalogItem, Vec<hot::diagnostic::Diagnostic>> {
         read::item(manifest, argument_specs)
+    }
+
+    /// The capability with this name.
+    pub fn capability(&self, name: &str) -> Option<&Capability> {
+        self.provides.iter().find(|offered| offered.name == name)
+    }
+
+    /// True for a role variable whose value comes from connections: a requirement, or a list of consumers.
+    pub fn is_from_connections(&self, variable: &str) -> bool {
+        let mut consumers = self
+            .provides
+            .iter()
+            .filter_map(|one| one.consumers.as_deref());
+        self.requires.iter().any(|one| one.name == variable)
+            || consumers.any(|consumers| consumers == variable)
     }
 
     /// The command with this name.

@@ -187,6 +187,31 @@ fn a_capability_shares_options_of_the_role() {
 }
 
 #[test]
+fn a_capability_lists_its_consumers_in_an_option_that_no_form_shows() {
+    let with = |more: &str| {
+        let capability = format!("{{name: http, port: listen_port, {more}}}");
+        MANIFEST.replace("{name: http, port: listen_port}", &capability)
+    };
+    let item = CatalogItem::parse(&with("consumers: names"), SPECS).unwrap();
+    let offered = item.capability("http").unwrap();
+    assert_eq!(offered.consumers.as_deref(), Some("names"));
+    assert!(item.is_from_connections("names"));
+    assert!(item.inputs.iter().all(|input| input.name != "names"));
+
+    let problem = |more: &str, specs: &str| {
+        let refused = CatalogItem::parse(&with(more), specs).unwrap_err();
+        listing(&refused)
+    };
+    let taken = problem("consumers: backends", SPECS);
+    assert!(taken.contains("`backends` is taken"), "{taken}");
+    let named_so = SPECS.replace("password:", "secret:");
+    let shared = problem("consumers: names, shares: [secret]", &named_so);
+    assert!(shared.contains("gets one of its own"), "{shared}");
+    let without = CatalogItem::parse(&with("shares: [secret]"), &named_so);
+    assert!(without.is_ok());
+}
+
+#[test]
 fn commands_are_read_and_checked() {
     let with = |commands: &str| format!("{MANIFEST}commands:\n{commands}");
     let good =

@@ -19,7 +19,7 @@ resources:
 
 impl TestEditor {
     /// Types the text. Returns true if there is a workflow, and the ghosts in the drawing.
-    fn ghosts(&mut self, text: &str) -> (bool, Vec<String>) {
+    pub(super) fn ghosts(&mut self, text: &str) -> (bool, Vec<String>) {
         self.editor.type_text(text);
         let plan: Arc<Plan> = Arc::new(plan(&PlanInput {
             document: self.editor.document(),

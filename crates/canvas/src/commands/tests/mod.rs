@@ -20,6 +20,7 @@ mod folding;
 mod ghosts;
 mod joining;
 mod moving;
+mod relations;
 mod undoing;
 
 const EMPTY: &str = "heat_template_version: 2021-04-16\n\nresources: {}\n";

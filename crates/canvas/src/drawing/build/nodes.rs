@@ -35,8 +35,11 @@ impl<'a> Builder<'a> {
             let Some(kind) = self.kind(entry) else {
                 continue;
             };
-            // A resource that a pass adds for all servers (the deployment's key) has no separate position.
-            if entry.ghost.is_some() && self.shape(entry.resource_type) == Shape::Part {
+            // A resource that a pass adds for all servers (the deployment's key) has no separate position, and the secret
+            // of a connection is behind the line that is drawn.
+            let is_hidden = self.shape(entry.resource_type) == Shape::Part
+                || entry.resource_type == types::RANDOM_STRING;
+            if entry.ghost.is_some() && is_hidden {
                 continue;
             }
             let parent = match kind {

@@ -59,6 +59,14 @@ pub(super) fn component(item: &CatalogItem, spec: &ResourceSpec, resource: &Valu
         .filter(|name| drawn.is_some_and(|drawn| drawn.get(*name).is_some()))
         .collect();
     let mut mark = json!({"item": item.name, "uses": uses, "given": given});
+    let lists = item
+        .provides
+        .iter()
+        .filter_map(|one| one.consumers.as_ref());
+    let lists: Vec<&String> = lists.collect();
+    if !lists.is_empty() {
+        mark["lists"] = json!(lists);
+    }
     if let Some(waits) = resource.get("depends_on") {
         mark["waits"] = waits.clone();
     }
@@ -256,9 +264,11 @@ fn component_properties(
         };
         properties.insert(requirement.clone(), used);
     }
-    let is_requirement = |name: &str| {
+    let lists = mark.get("lists").and_then(Value::as_array);
+    let is_from_connections = |name: &str| {
         uses.is_some_and(|uses| uses.contains_key(name))
-            || item.is_some_and(|item| item.requires.iter().any(|one| one.name == name))
+            || lists.is_some_and(|lists| lists.iter().any(|list| list == name))
+            || item.is_some_and(|item| item.is_from_connections(name))
     };
     let is_default = |name: &str, value: &Value| match item {
         Some(item) => {
@@ -276,7 +286,7 @@ fn component_properties(
     let values = now.get("input_values").and_then(Value::as_object);
     for (name, value) in values.into_iter().flatten() {
         let is_given = given.contains(name.as_str()) || !is_default(name, value);
-        if is_given && !is_requirement(name) {
+        if is_given && !is_from_connections(name) {
             properties.insert(name.clone(), value.clone());
         }
     }

@@ -13,7 +13,7 @@ use hot::document::Edit;
 use hot::expr::Expr;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value, json};
-use types::catalog::CatalogItem;
+use types::catalog::{CONSUMER_KEY, CatalogItem, SECRET_KEY};
 
 use super::{marks, path, with};
 use crate::export::expand::{Expanded, SERVER, reference};
@@ -54,7 +54,7 @@ pub(super) fn edits(
             value: json!({
                 "config": {"get_resource": config},
                 "server": spec.properties.get("host").map(Expr::to_json),
-                "input_values": input_values(expanded, item, spec),
+                "input_values": input_values(expanded, item, (name, spec)),
             }),
         });
         let drawn = source.document.value(&["resources", name]);
@@ -111,10 +111,13 @@ fn free_name(expanded: &Expanded<'_>, taken: &mut HashSet<String>, wanted: &str)
 }
 
 fn configuration(item: &CatalogItem) -> Value {
-    let requirements = item
-        .requires
+    let requirements = item.requires.iter().map(|one| &one.name);
+    let consumers = item
+        .provides
         .iter()
-        .map(|one| json!({"name": one.name, "type": "Json"}));
+        .filter_map(|one| one.consumers.as_ref());
+    let lists = requirements.chain(consumers);
+    let lists = lists.map(|name| json!({"name": name, "type": "Json"}));
     let inputs = item.inputs.iter().map(|one| {
         let mut input = Map::new();
         input.insert("name".to_owned(), json!(one.name));
@@ -135,7 +138,7 @@ fn configuration(item: &CatalogItem) -> Value {
     });
     json!({
         "group": "ansible",
-        "inputs": requirements.chain(inputs).collect::<Vec<_>>(),
+        "inputs": lists.chain(inputs).collect::<Vec<_>>(),
         // JSON, so that the title is always a string.
         "config": format!(
             "- name: {}\n  hosts: localhost\n  connection: local\n  become: true\n  roles: [{}]\n",
@@ -144,8 +147,20 @@ fn configuration(item: &CatalogItem) -> Value {
     })
 }
 
-fn input_values(expanded: &Expanded<'_>, item: &CatalogItem, spec: &ResourceSpec) -> Value {
+fn input_values(
+    expanded: &Expanded<'_>,
+    item: &CatalogItem,
+    (name, spec): (&str, &ResourceSpec),
+) -> Value {
     let mut values = Map::new();
+    for list in item
+        .provides
+        .iter()
+        .filter_map(|one| one.consumers.as_ref())
+    {
+        let entries = spec.properties.get(list).map(Expr::to_json);
+        values.insert(list.clone(), entries.unwrap_or_else(|| json!([])));
+    }
     for requirement in &item.requires {
         let used = match spec.properties.get(&requirement.name) {
             Some(Expr::List(items)) => items.iter().filter_map(reference).collect(),
@@ -154,7 +169,7 @@ fn input_values(expanded: &Expanded<'_>, item: &CatalogItem, spec: &ResourceSpec
         };
         let used = used
             .into_iter()
-            .filter_map(|name| provided(expanded, name, &requirement.capability));
+            .filter_map(|provider| provided(expanded, (name, provider), &requirement.capability));
         values.insert(requirement.name.clone(), used.collect());
     }
     for input in &item.inputs {
@@ -165,17 +180,26 @@ fn input_values(expanded: &Expanded<'_>, item: &CatalogItem, spec: &ResourceSpec
     Value::Object(values)
 }
 
-/// The endpoint of a component's capability: `{name, address, port}` and the inputs that it shares.
-fn provided(expanded: &Expanded<'_>, name: &str, capability: &str) -> Option<Value> {
+/// The endpoint of a component's capability: `{name, address, port}`, the inputs that it shares, and the consumer's secret.
+fn provided(
+    expanded: &Expanded<'_>,
+    (consumer, name): (&str, &str),
+    capability: &str,
+) -> Option<Value> {
     let spec = expanded.get(name)?;
     let item = expanded.item(spec)?;
-    let offered = item.provides.iter().find(|one| one.name == capability)?;
+    let offered = item.capability(capability)?;
     let host = spec.properties.get("host").and_then(reference)?;
     let mut endpoint = json!({
         "name": name,
         "address": {"get_attr": [host, "first_address"]},
         "port": spec.properties.get(&offered.port).map(Expr::to_json),
     });
+    let list = offered.consumers.as_deref();
+    if let Some(secret) = list.and_then(|list| spec.secret_of(consumer, list)) {
+        endpoint[CONSUMER_KEY] = json!(consumer);
+        endpoint[SECRET_KEY] = secret.to_json();
+    }
     for shared in &offered.shares {
         if let Some(value) = spec.properties.get(shared) {
             endpoint[shared] = expanded.with_outputs(&value.to_json());

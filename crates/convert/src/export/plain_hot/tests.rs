@@ -210,6 +210,49 @@ fn inputs_from_other_software_are_inputs_of_the_deployment() {
     assert_eq!(value(&restored(&export, &types()).unwrap()), value(&text));
 }
 
+const SITE: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.1.0.0/24}
+  web:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: net}}]}
+  db:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: net}}]}
+  data:
+    type: Stackloom::Catalog::mariadb
+    properties: {host: {get_resource: db}, password: for-the-owner}
+  site:
+    type: Stackloom::Catalog::wordpress
+    properties: {host: {get_resource: web}, admin_password: for-the-author, database: [{get_resource: data}]}
+";
+
+#[test]
+fn the_secret_of_a_connection_is_in_the_export_and_gone_after_the_import() {
+    let export = exported(SITE);
+    let resources = &value(&export)["resources"];
+    assert_eq!(resources["site_at_data"]["type"], "OS::Heat::RandomString");
+    let secret = json!({"get_attr": ["site_at_data", "value"]});
+    let inputs = |name: &str| &resources[name]["properties"]["input_values"];
+    assert_eq!(
+        inputs("data")["clients"],
+        json!([{"name": "site", "secret": secret}])
+    );
+    let endpoint = &inputs("site")["database"][0];
+    assert_eq!(endpoint["consumer"], "site");
+    assert_eq!(endpoint["secret"], secret);
+    assert!(endpoint.get("password").is_none(), "{endpoint}");
+    for types in [types(), types::Registry::openstack()] {
+        let back = restored(&export, &types).unwrap();
+        assert_eq!(value(&back), value(SITE));
+    }
+}
+
 #[test]
 fn only_resources_with_our_marks_are_converted_back() {
     for text in [

@@ -49,6 +49,7 @@ fn check_in(text: &str, cloud: &CloudFacts) -> String {
     lines.join("\n")
 }
 
+mod consumers;
 mod edges;
 mod peers;
 

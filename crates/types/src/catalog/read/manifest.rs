@@ -2,8 +2,8 @@
 
 use super::Reader;
 use crate::catalog::{
-    Capability, CatalogItem, ENDPOINT_KEYS, ItemCommand, Listen, Output, Requirement, STATS, TASKS,
-    is_draft,
+    CONSUMER_KEY, Capability, CatalogItem, ENDPOINT_KEYS, ItemCommand, Listen, Output, Requirement,
+    SECRET_KEY, STATS, TASKS, is_draft,
 };
 use hot::{
     text::{did_you_mean, listed},
@@ -102,11 +102,12 @@ impl Reader<'_> {
         for (index, node) in self.items(&root, "provides").into_iter().enumerate() {
             let path = format!("provides.{index}");
             let entries = node.entries().unwrap_or_default();
-            self.unknown_keys(&path, entries, &["name", "port", "shares"]);
+            self.unknown_keys(&path, entries, &["name", "port", "shares", "consumers"]);
             item.provides.push(Capability {
                 name: self.required(node, "name", &path),
                 port: self.required(node, "port", &path),
                 shares: self.texts(node, "shares", &path, "options of the role"),
+                consumers: self.text(node, "consumers", &path),
             });
         }
         for (index, node) in self.items(&root, "requires").into_iter().enumerate() {
@@ -206,9 +207,27 @@ impl Reader<'_> {
             }
         }
         for (index, capability) in item.provides.iter().enumerate() {
+            let consumers = capability.consumers.as_deref();
+            let is_taken = |variable: &&str| {
+                *variable == "host" || item.requires.iter().any(|one| one.name == *variable)
+            };
+            if let Some(variable) = consumers.filter(is_taken) {
+                self.error(
+                    &format!("provides.{index}.consumers"),
+                    at("provides"),
+                    format!(
+                        "`{}` is taken; `consumers` names an option of its own, which gets the list of connected components",
+                        shown(variable)
+                    ),
+                );
+            }
             for shared in &capability.shares {
                 let problem = if ENDPOINT_KEYS.contains(&shared.as_str()) {
                     ": every connected component gets that anyway".to_owned()
+                } else if consumers.is_some()
+                    && [CONSUMER_KEY, SECRET_KEY].contains(&shared.as_str())
+                {
+                    ": every connected component gets one of its own".to_owned()
                 } else if inputs.contains(&shared.as_str()) {
                     continue;
                 } else {

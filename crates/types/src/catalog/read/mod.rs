@@ -25,15 +25,10 @@ pub(super) fn item(manifest: &str, specs: &str) -> Result<CatalogItem, Vec<Diagn
     let mut item = manifest_reader.manifest();
     let mut specs_reader = Reader::new(SPECS, specs);
     let inputs = specs_reader.specs();
-    // A requirement that is also an option gets its value from connections, not from input.
+    // An option with the name of a requirement or of a list of consumers gets its value from connections, not from input.
     item.inputs = inputs
         .into_iter()
-        .filter(|input| {
-            !item
-                .requires
-                .iter()
-                .any(|requirement| requirement.name == input.name)
-        })
+        .filter(|input| !item.is_from_connections(&input.name))
         .collect();
     specs_reader.reserved(&item);
     manifest_reader.ports(&item);
