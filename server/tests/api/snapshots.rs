@@ -38,7 +38,7 @@ async fn a_snapshot_is_taken_restored_and_deleted_by_members_of_the_project() {
 
     for name in ["", " ", "two\nlines", &"x".repeat(81)] {
         let wrong = demo.post(&list, &json!({"name": name})).await;
-        let invalid = (400, "invalid-request".to_owned());
+        let invalid = (422, "invalid-request".to_owned());
         assert_eq!(problem(wrong).await, invalid, "{name:?}");
     }
     let taken = json(demo.post(&list, &named).await, 202).await;
