@@ -5,7 +5,7 @@
 //! handled here: the canvas has one listener and finds the node by its `data-node`.
 
 use canvas::drawing::{Member, Node, NodeKind, Part};
-use hot::template::members::{GROUP, SCALING_GROUP};
+use hot::template::members::{GROUP, INSTANCE_GROUP, SCALING_GROUP};
 use leptos::prelude::*;
 use types::Category;
 
@@ -329,7 +329,7 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
         let node = node.clone();
         Memo::new(move |_| node.with(|node| (node.marks.public, node.marks.bastion)))
     };
-    let is_group = [GROUP, SCALING_GROUP].contains(&resource_type.as_str());
+    let is_group = [GROUP, SCALING_GROUP, INSTANCE_GROUP].contains(&resource_type.as_str());
     let inside = {
         let node = node.clone();
         Memo::new(move |_| node.with(|node| node.inside.clone()))

@@ -15,6 +15,7 @@
 //! A new plain type is a description with an `api` block. A type that needs code is also a file here and a line in
 //! [`driver_for`] or [`hooks_of`].
 
+mod alarm;
 mod association;
 mod balancing;
 pub mod bastion;
@@ -92,6 +93,12 @@ pub fn is_of_the_language(resource_type: &str) -> bool {
 /// The driver of a resource type. `None` for types without a driver (software, unknown types).
 pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
     Some(match resource_type {
+        "OS::Aodh::CompositeAlarm" => &alarm::COMPOSITE,
+        "OS::Aodh::EventAlarm" => &alarm::EVENT,
+        "OS::Aodh::GnocchiAggregationByMetricsAlarm" => &alarm::METRICS,
+        "OS::Aodh::GnocchiAggregationByResourcesAlarm" => &alarm::RESOURCES,
+        "OS::Aodh::GnocchiResourcesAlarm" => &alarm::RESOURCE,
+        "OS::Aodh::PrometheusAlarm" => &alarm::PROMETHEUS,
         "OS::Neutron::RouterInterface" => &router_interface::RouterInterface,
         "OS::Neutron::RouterGateway" => &router_gateway::RouterGateway,
         "OS::Neutron::ExtraRouteSet" => &extra_route_set::EXTRA_ROUTE_SET,

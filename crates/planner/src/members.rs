@@ -2,7 +2,7 @@
 
 use hot::{
     expr::Expr,
-    template::members::{CHAIN, GROUP, SCALING_GROUP, member_of_deployment_group},
+    template::members::{CHAIN, GROUP, INSTANCE_GROUP, SCALING_GROUP, member_of_deployment_group},
 };
 use serde_json::Value;
 use yaql::shown;
@@ -10,8 +10,10 @@ use yaql::shown;
 /// True if a resource of this type represents members and has no object in the cloud. The type of a nested template is
 /// its file's path.
 pub fn is_parent(resource_type: &str) -> bool {
-    matches!(resource_type, GROUP | SCALING_GROUP | CHAIN)
-        || member_of_deployment_group(resource_type).is_some()
+    matches!(
+        resource_type,
+        GROUP | SCALING_GROUP | INSTANCE_GROUP | CHAIN
+    ) || member_of_deployment_group(resource_type).is_some()
         || hot::environment::is_file(resource_type)
 }
 

@@ -458,7 +458,7 @@ pub fn all_deployable(types: &Registry, document: &Document, bundle: &Bundle) ->
     let all = types.iter().cloned().chain(strangers);
     Registry::of(all.map(|one| ResourceType {
         executable: match one.executable {
-            Executable::Software | Executable::No => Executable::Local,
+            Executable::No => Executable::Local,
             made => made,
         },
         ..one

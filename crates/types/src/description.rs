@@ -73,8 +73,6 @@ pub enum Executable {
     Local,
     /// The engine itself, over SSH: the type runs a configuration on a server.
     Server,
-    /// No driver yet: the type acts after the deployment, or stands for several resources that do.
-    Software,
     /// No driver: resources are stored, shown, checked and ordered only.
     #[default]
     No,
@@ -115,9 +113,6 @@ impl ResourceType {
         let (resource, name) = (shown(resource), &self.name);
         match self.executable {
             Executable::Driver | Executable::Local | Executable::Server => None,
-            Executable::Software => Some(format!(
-                "`{resource}` cannot be deployed yet: it is checked and put in order, but running what `{name}` stands for comes later; use an item of the catalogue, or deploy it with Heat"
-            )),
             Executable::No => Some(match &self.advice {
                 Some(advice) => {
                     format!(

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use hot::bundle::Bundle;
 use hot::expr::{Budget, Expr, Scope};
-use hot::template::members::{CHAIN, GROUP, SCALING_GROUP};
+use hot::template::members::{CHAIN, GROUP, INSTANCE_GROUP, SCALING_GROUP};
 use hot::template::{Resource, Template};
 use hot::{environment::Target, merged::Merged};
 use planner::compose::DEPTH_MAX;
@@ -185,7 +185,9 @@ impl Looking<'_> {
         let written = &resource.resource_type;
         match self.merged.aliases.resolve(&resource.name, written, &[]) {
             Target::File { .. } => true,
-            Target::Type(target) => [GROUP, SCALING_GROUP, CHAIN].contains(&target.as_str()),
+            Target::Type(target) => {
+                [GROUP, SCALING_GROUP, INSTANCE_GROUP, CHAIN].contains(&target.as_str())
+            }
         }
     }
 
@@ -229,6 +231,9 @@ impl Looking<'_> {
                     let given = given.iter().map(|(name, value)| (name.as_str(), value));
                     self.nested(path, &given.collect::<Vec<_>>(), depth, names);
                 }
+            }
+            INSTANCE_GROUP => {
+                of("Size").inspect(|value| parameters(value, names));
             }
             CHAIN => {
                 of("resources").inspect(|value| parameters(value, names));

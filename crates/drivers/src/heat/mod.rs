@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hot::template::members::LAUNCH_CONFIGURATION;
 use serde_json::{Map, Value, json};
 
 use super::{marker, properties::Properties};
@@ -154,7 +155,8 @@ pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Heat::CloudConfig" => &LocalDriver(cloud_config::CloudConfig),
         "OS::Heat::Delay" => &LocalDriver(delay::Delay),
         "OS::Heat::MultipartMime" => &LocalDriver(multipart_mime::MultipartMime),
-        "OS::Heat::None" => &LocalDriver(none::None),
+        // The servers of a group take their properties from it when a plan is made.
+        "OS::Heat::None" | LAUNCH_CONFIGURATION => &LocalDriver(none::None),
         "OS::Heat::RandomString" => &LocalDriver(random_string::RandomString),
         "OS::Heat::SoftwareComponent" => &LocalDriver(software_component::SoftwareComponent),
         "OS::Heat::SoftwareConfig" | "OS::Heat::StructuredConfig" => {

@@ -303,3 +303,44 @@ async fn a_cancelled_scaling_is_resumed() {
     assert_eq!(bench.group(deployment).await.size, 5);
     assert_eq!(bench.servers(), 5);
 }
+
+/// Servers of a launch configuration, in the project's only network.
+const INSTANCES: &str = "heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.1.0/24}}
+  like:
+    type: AWS::AutoScaling::LaunchConfiguration
+    properties: {ImageId: debian-12, InstanceType: m1.tiny}
+  web:
+    type: OS::Heat::InstanceGroup
+    depends_on: sub
+    properties: {AvailabilityZones: [nova], LaunchConfigurationName: {get_resource: like}, Size: 3}
+outputs:
+  addresses: {value: {get_attr: [web, InstanceList]}}
+";
+
+#[tokio::test]
+async fn an_instance_group_has_servers_of_its_launch_configuration() {
+    let bench = Bench::new().await;
+    let (started, run) = bench.deploy(INSTANCES).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = started.deployment.as_str();
+    assert_eq!(bench.servers(), 3);
+    let shown = bench.shown(deployment).await;
+    let addresses = shown.outputs["addresses"].value.clone().unwrap();
+    let addresses: Vec<&str> = addresses.as_str().unwrap().split(',').collect();
+    let different: BTreeSet<&str> = addresses.iter().copied().collect();
+    assert_eq!((addresses.len(), different.len()), (3, 3), "{addresses:?}");
+    assert!(
+        addresses.iter().all(|one| one.starts_with("10.0.1.")),
+        "{addresses:?}"
+    );
+
+    let two = INSTANCES.replace("Size: 3", "Size: 2");
+    let run = bench.update(deployment, to(&two)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.members(deployment).await, names(&["1", "2"]));
+    bench.undeploy(deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}

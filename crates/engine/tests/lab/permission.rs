@@ -13,7 +13,11 @@ use openstack::{
 use serde_json::json;
 use store::SignalTarget;
 
-use crate::bench::{Bench, facts};
+use crate::{
+    bench::{Bench, facts},
+    groups::policy,
+    update::to,
+};
 
 const GROUP: &str = "heat_template_version: 2021-04-16
 resources:
@@ -283,6 +287,28 @@ async fn a_signal_during_a_run_is_refused() {
     let busy = bench.policy_signal(&up).await;
     assert!(matches!(busy, Err(Error::Busy(by)) if by == run));
     bench.end_of(&run).await;
+
+    // The same while the group is updated: the update goes on, and the group keeps its size.
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("PUT".into()),
+        times: Some(1),
+        delay_ms: 500,
+        ..CallFault::default()
+    }));
+    let renamed = GROUP.replace(
+        "OS::Neutron::Net}",
+        "OS::Neutron::Net, properties: {name: n}}",
+    );
+    let update = bench.engine.update(&bench.actor, &deployment, to(&renamed));
+    let run = update.await.unwrap().run;
+    let busy = bench.policy_signal(&up).await;
+    assert!(matches!(busy, Err(Error::Busy(by)) if by == run));
+    let by_hand = bench.try_scale(&deployment, policy("up")).await;
+    assert!(matches!(by_hand, Err(Error::Busy(by)) if by == run));
+    let run = bench.end_of(&run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.shown(&deployment).await.groups[0].size, 2);
 }
 
 #[tokio::test]

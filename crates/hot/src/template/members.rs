@@ -7,6 +7,10 @@ use crate::expr::Expr;
 pub const GROUP: &str = "OS::Heat::ResourceGroup";
 /// A group whose size changes with signals.
 pub const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
+/// A number of servers with the same launch configuration.
+pub const INSTANCE_GROUP: &str = "OS::Heat::InstanceGroup";
+/// Definition of the members of an [`INSTANCE_GROUP`].
+pub const LAUNCH_CONFIGURATION: &str = "AWS::AutoScaling::LaunchConfiguration";
 /// A change of a scaling group's size.
 pub const SCALING_POLICY: &str = "OS::Heat::ScalingPolicy";
 /// Members of several types, created one after the other.

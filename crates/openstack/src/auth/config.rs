@@ -270,7 +270,7 @@ impl CloudConfig {
     }
 }
 
-const OVERRIDABLE: [Service; 11] = [
+const OVERRIDABLE: [Service; 12] = [
     Service::Identity,
     Service::Compute,
     Service::Network,
@@ -282,6 +282,7 @@ const OVERRIDABLE: [Service; 11] = [
     Service::Dns,
     Service::ObjectStore,
     Service::Placement,
+    Service::Alarming,
 ];
 
 fn credentials(

@@ -82,6 +82,7 @@ impl Session {
                 Service::BlockStorage => &["types"],
                 Service::KeyManager => &["secrets"],
                 Service::LoadBalancer => &["lbaas", "loadbalancers"],
+                Service::Alarming => &["alarms"],
                 _ => continue,
             };
             let call = self.call(service, Method::GET, path);

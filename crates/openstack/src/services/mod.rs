@@ -1,5 +1,6 @@
 //! The services of a cloud. Each adds its own entry point to [`Session`](crate::Session).
 
+pub mod alarming;
 pub mod application_credentials;
 pub mod block_storage;
 pub mod collection;

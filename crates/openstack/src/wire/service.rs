@@ -27,17 +27,20 @@ pub enum Service {
     ObjectStore,
     /// Placement.
     Placement,
+    /// Aodh.
+    Alarming,
 }
 
 impl Service {
     /// Services that a session uses from the catalogue.
-    pub(crate) const USED_SERVICES: [Service; 6] = [
+    pub(crate) const USED_SERVICES: [Service; 7] = [
         Service::Compute,
         Service::Network,
         Service::Image,
         Service::BlockStorage,
         Service::KeyManager,
         Service::LoadBalancer,
+        Service::Alarming,
     ];
 
     /// The official service type.
@@ -59,6 +62,7 @@ impl Service {
             Service::Dns => &["dns"],
             Service::ObjectStore => &["object-store"],
             Service::Placement => &["placement"],
+            Service::Alarming => &["alarm", "alarming"],
         }
     }
 
@@ -73,7 +77,7 @@ impl Service {
             Service::KeyManager => Some((1, "v1")),
             Service::Orchestration => Some((1, "v1")),
             Service::LoadBalancer => Some((2, "v2")),
-            Service::Dns => Some((2, "v2")),
+            Service::Dns | Service::Alarming => Some((2, "v2")),
             Service::ObjectStore | Service::Placement => None,
         }
     }

@@ -248,3 +248,31 @@ async fn volumes_are_found_behind_alias_project_and_microversion() {
     assert_eq!(last.path, "/volume/v3/p1/volumes/v1/action");
     assert_eq!(last.headers["openstack-api-version"], "volume 3.40");
 }
+
+/// Aodh's records have no key around them.
+#[tokio::test]
+async fn alarms_are_created_listed_replaced_and_deleted() {
+    let record = json!({"alarm_id": "a1", "name": "busy"});
+    let answered = record.clone();
+    let (canned, session) =
+        cloud(
+            move |_, request| match (request.method.as_str(), request.path.as_str()) {
+                ("POST", "/alarm/v2/alarms") => answer(201, answered.clone()),
+                ("GET", "/alarm/v2/alarms") => answer(200, json!([answered])),
+                ("GET" | "PUT", "/alarm/v2/alarms/a1") => answer(200, answered.clone()),
+                ("DELETE", "/alarm/v2/alarms/a1") => answer(204, json!(null)),
+                _ => answer(404, json!({"error_message": "no such page"})),
+            },
+        )
+        .await;
+    let alarms = session.alarming();
+    let fields = json!({"name": "busy"});
+    assert_eq!(alarms.create(&fields).await.unwrap(), record);
+    assert_eq!(alarms.list().await.unwrap(), [record.clone()]);
+    assert_eq!(alarms.get("a1").await.unwrap(), record);
+    alarms.put("a1", &fields).await.unwrap();
+    let last = canned.requests().pop().unwrap();
+    assert_eq!((last.method.as_str(), last.body), ("PUT", fields));
+    alarms.delete("a1").await.unwrap();
+    assert!(alarms.get("a2").await.unwrap_err().is_not_found());
+}

@@ -279,7 +279,8 @@ fn token_body(url: &str, scoped: bool) -> Value {
             service("compute", "/compute/v2.1/p1"),
             service("image", "/image"),
             service("network", "/network/"),
-            service("volumev3", "/volume/v3/p1")
+            service("volumev3", "/volume/v3/p1"),
+            service("alarm", "/alarm")
         ]);
     }
     json!({"token": token})

@@ -2,9 +2,10 @@
 //!
 //! A batch becomes an order: each member waits for all members of the previous batch. A `ResourceGroup` has batches for
 //! creation (`batch_create`) and for updates (`rolling_update`) in its `update_policy`, an `AutoScalingGroup` for updates
-//! only, in its property `rolling_updates`. A pause between two batches becomes a step of the workflow if
-//! both contain work. Batches of an update are small enough to leave `min_in_service` members unchanged. Source:
-//! Heat's `resource_group.py` and `autoscaling_group.py`.
+//! only, in its property `rolling_updates`. An `InstanceGroup` has `RollingUpdate` in its `update_policy`. A pause
+//! between two batches becomes a step of the workflow if both contain work. Batches of an update are small enough to
+//! leave `min_in_service` members unchanged. Source: Heat's `resource_group.py`, `instance_group.py` and
+//! `autoscaling_group.py`.
 
 use serde_json::Value;
 
@@ -36,12 +37,7 @@ pub(super) fn of_policy(
     name: &str,
     members: usize,
 ) -> Option<Batches> {
-    let document = match frame.file {
-        Some(file) => composer.input.bundle.document(file)?,
-        None => composer.input.document,
-    };
-    let written = document.template().resource(name)?.update_policy.as_ref()?;
-    let policy = written.simplify(frame.scope).ok()?;
+    let policy = update_policy(composer, frame, name)?;
     let deployed = &composer.input.deployed.resources;
     let exists = deployed.contains_key(&frame.full(name));
     let kind = if exists {
@@ -52,6 +48,70 @@ pub(super) fn of_policy(
     let settings = policy.get(kind).filter(|settings| !settings.is_null())?;
     let in_service = if exists { "min_in_service" } else { "" };
     Some(Batches::of(settings, in_service, members))
+}
+
+/// Batches of an `InstanceGroup`: existing members are changed in batches, if it has a policy for that.
+pub(super) fn of_instances(
+    composer: &mut Composer<'_>,
+    frame: &Frame<'_>,
+    name: &str,
+    existing: usize,
+) -> Option<Batches> {
+    let policy = update_policy(composer, frame, name)?;
+    let given = policy
+        .get("RollingUpdate")
+        .filter(|given| !given.is_null())?;
+    let numbers = [
+        ("MinInstancesInService", "min_in_service"),
+        ("MaxBatchSize", "max_batch_size"),
+    ];
+    let numbers = numbers.iter().filter_map(|(key, setting)| {
+        let value = given.get(key)?.clone();
+        Some(((*setting).to_owned(), value))
+    });
+    let mut settings: Vec<(String, Expr)> = numbers.collect();
+    if let Some(pause) = given.get("PauseTime").and_then(Expr::as_str) {
+        let Some(seconds) = seconds(pause) else {
+            let full = frame.full(name);
+            let message = format!(
+                "`PauseTime` of `{full}` is no duration of hours, minutes and seconds: write it like `PT1M30S`"
+            );
+            let path = format!("resources.{full}.update_policy.RollingUpdate.PauseTime");
+            composer.error("property-constraint", path, message);
+            return None;
+        };
+        settings.push(("pause_time".to_owned(), Expr::Literal(seconds.into())));
+    }
+    Some(Batches::of(
+        &Expr::Map(settings),
+        "min_in_service",
+        existing,
+    ))
+}
+
+/// The `update_policy` of a group.
+fn update_policy(composer: &Composer<'_>, frame: &Frame<'_>, name: &str) -> Option<Expr> {
+    let document = match frame.file {
+        Some(file) => composer.input.bundle.document(file)?,
+        None => composer.input.document,
+    };
+    let written = document.template().resource(name)?.update_policy.as_ref()?;
+    written.simplify(frame.scope).ok()
+}
+
+/// Seconds of an ISO 8601 duration of hours, minutes and seconds. `None` for any other text, as in Heat.
+fn seconds(text: &str) -> Option<u32> {
+    let mut rest = text.strip_prefix("PT")?;
+    let mut sum: u32 = 0;
+    for (unit, in_seconds) in [('H', 3600), ('M', 60), ('S', 1)] {
+        let Some((number, after)) = rest.split_once(unit) else {
+            continue;
+        };
+        let number: u32 = number.parse().ok()?;
+        sum = sum.checked_add(number.checked_mul(in_seconds)?)?;
+        rest = after;
+    }
+    rest.is_empty().then_some(sum)
 }
 
 impl Batches {

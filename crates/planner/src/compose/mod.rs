@@ -41,7 +41,10 @@ use hot::{
     expr::{Budget, Expr, Scope, Unresolved, weight_of},
     merged::Merged,
     scope::Known,
-    template::members::{CHAIN, GROUP, SCALING_GROUP, member_of_deployment_group},
+    template::members::{
+        CHAIN, GROUP, INSTANCE_GROUP, LAUNCH_CONFIGURATION, SCALING_GROUP,
+        member_of_deployment_group,
+    },
 };
 use types::Registry;
 
@@ -54,6 +57,7 @@ mod export;
 mod facade;
 mod frame;
 mod group;
+mod instances;
 mod late;
 mod nested;
 mod references;
@@ -131,6 +135,7 @@ pub(crate) fn flatten<'a>(
         diagnostics: Vec::new(),
         checked: HashSet::new(),
         metadata: HashMap::new(),
+        launches: HashMap::new(),
         pauses: Vec::new(),
         full: false,
         is_too_much: false,
@@ -202,6 +207,8 @@ struct Composer<'a> {
     checked: HashSet<(String, String)>,
     /// Metadata of groups' members, by full name.
     metadata: HashMap<String, Expr>,
+    /// Properties of launch configurations, by full name. References in them have the names of their template.
+    launches: HashMap<String, BTreeMap<String, Expr>>,
     pauses: Vec<Pause>,
     /// True if the limit of resources was reached and reported.
     full: bool,
@@ -215,7 +222,7 @@ struct Composer<'a> {
 enum Parent {
     /// Members in order, by short name.
     Group { members: Vec<String> },
-    /// Members of a scaling group, oldest first, by short name.
+    /// Members of a scaling group or of an instance group, oldest first, by short name.
     ScalingGroup { members: Vec<String> },
     /// Servers that have a member, by short name.
     Deployments { members: Vec<String> },
@@ -235,6 +242,12 @@ impl Composer<'_> {
         let is_last =
             |spec: &ResourceSpec| member_of_deployment_group(&spec.resource_type).is_some();
         let all = model.into_list();
+        for (name, spec) in &all {
+            if spec.resource_type == LAUNCH_CONFIGURATION {
+                let properties = spec.properties.clone();
+                self.launches.insert(frame.full(name), properties);
+            }
+        }
         let (last, first): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, spec)| is_last(spec));
         for (name, spec) in first.into_iter().chain(last) {
             self.resource(frame, &name, spec);
@@ -257,6 +270,9 @@ impl Composer<'_> {
             Target::Type(target) if target == GROUP => self.group(frame, name, spec),
             Target::Type(target) if target == SCALING_GROUP => {
                 self.scaling_group(frame, name, spec);
+            }
+            Target::Type(target) if target == INSTANCE_GROUP => {
+                self.instance_group(frame, name, spec);
             }
             Target::Type(target) if target == CHAIN => self.chain(frame, name, spec),
             Target::Type(target) if let Some(member) = member_of_deployment_group(&target) => {

@@ -30,7 +30,7 @@ impl Composer<'_> {
         let mut members = Vec::new();
         if self.may_nest(frame, name) {
             let present = self.present(&full);
-            members = self.scaled(frame, &full, &spec, present.clone());
+            members = self.scaled(frame, &full, &spec, &present);
             let existing = members.iter().filter(|name| present.contains(name)).count();
             let settings = spec.properties.get("rolling_updates");
             let made = Members {
@@ -60,7 +60,7 @@ impl Composer<'_> {
     }
 
     /// Names of the present members, in the order in which a shrinking group loses them.
-    fn present(&self, full: &str) -> Vec<String> {
+    pub(super) fn present(&self, full: &str) -> Vec<String> {
         let deployed = self.input.deployed;
         let mut names = match deployed.groups.get(full) {
             Some(GroupRequest::Members(names)) => names.clone(),
@@ -84,7 +84,7 @@ impl Composer<'_> {
         frame: &Frame<'_>,
         full: &str,
         spec: &ResourceSpec,
-        present: Vec<String>,
+        present: &[String],
     ) -> Vec<String> {
         let mut number = |property: &str| {
             let given = spec.properties.get(property)?;
@@ -121,11 +121,22 @@ impl Composer<'_> {
         };
         // Validation reports a minimum above the maximum.
         let size = size.min(max).max(min);
+        self.resized(full, "min_size", present, size)
+    }
+
+    /// Names of the members of a group with another size, oldest first. `property` is the property with the size.
+    pub(super) fn resized(
+        &mut self,
+        full: &str,
+        property: &str,
+        present: &[String],
+        size: u64,
+    ) -> Vec<String> {
         if size > RESOURCES_MAX as u64 {
             let message = format!(
                 "`{full}` would have {size} members; there may be {RESOURCES_MAX} resources in all"
             );
-            let path = format!("resources.{full}.properties.min_size");
+            let path = format!("resources.{full}.properties.{property}");
             self.error("too-many-resources", path, message);
             return Vec::new();
         }

@@ -550,5 +550,6 @@ mod asked;
 mod given;
 mod groups;
 mod hidden;
+mod instances;
 mod later;
 mod scaling;

@@ -18,7 +18,6 @@ mod removal;
 mod repair;
 mod signals;
 mod simulate;
-mod software;
 mod suspension;
 mod update;
 mod upgrade;
