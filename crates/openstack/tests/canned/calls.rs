@@ -268,7 +268,7 @@ async fn alarms_are_created_listed_replaced_and_deleted() {
     let alarms = session.alarming();
     let fields = json!({"name": "busy"});
     assert_eq!(alarms.create(&fields).await.unwrap(), record);
-    assert_eq!(alarms.list().await.unwrap(), [record.clone()]);
+    assert_eq!(alarms.list().await.unwrap(), std::slice::from_ref(&record));
     assert_eq!(alarms.get("a1").await.unwrap(), record);
     alarms.put("a1", &fields).await.unwrap();
     let last = canned.requests().pop().unwrap();
