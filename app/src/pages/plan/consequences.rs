@@ -99,7 +99,9 @@ fn of_replacement(resource_type: &str) -> Option<Consequence> {
 
 fn of_deletion(resource_type: &str) -> Option<Consequence> {
     match resource_type {
-        SERVER => loss("Data on its own disk is lost, also that in snapshots; attached volumes stay."),
+        SERVER => {
+            loss("Data on its own disk is lost, also that in snapshots; attached volumes stay.")
+        }
         "OS::Cinder::Volume" => loss("Its data is lost."),
         "OS::Neutron::FloatingIP" => loss("The public address is given back to the cloud."),
         "OS::Neutron::Router" | "OS::Neutron::RouterGateway" | "OS::Neutron::RouterInterface" => {
