@@ -195,16 +195,17 @@ async fn a_roll_back_is_planned_and_then_started_or_refused() {
     let refused = (409, "not-possible-now".to_owned());
     assert_eq!(problem(browser.get(&roll_back).await).await, refused);
 
-    // The second of two new networks fails.
+    // The network is made, its subnet is not.
     lab.faults().add(Fault::Call(CallFault {
         service: Some("network".into()),
         method: Some("POST".into()),
-        nth: Some(2),
+        path: Some("/v2.0/subnets".into()),
         status: Some(400),
         ..CallFault::default()
     }));
     let template = format!(
-        "{HIDDEN_NAME}  side: {{type: OS::Neutron::Net}}\n  back: {{type: OS::Neutron::Net, depends_on: side}}\n"
+        "{HIDDEN_NAME}  side: {{type: OS::Neutron::Net}}\n  back: {{type: OS::Neutron::Subnet, properties: {{network: \
+         {{get_resource: side}}, cidr: 10.7.0.0/24}}}}\n"
     );
     let update = json!({"name": "", "template": template, "parameters": {"code": "s3cr3t-2"}});
     let updating = json(browser.put(&path, &update).await, 202).await;
