@@ -222,7 +222,7 @@ async fn a_roll_back_is_planned_and_then_started_or_refused() {
     let other = stack.login("other").await;
     let missing = (404, "not-found".to_owned());
     assert_eq!(problem(other.get(&roll_back).await).await, missing);
-    let reader = stack.login("ada").await;
+    let reader = stack.login("reader").await;
     assert_eq!(problem(reader.get(&roll_back).await).await.0, 403);
 
     let nothing = json!({});
