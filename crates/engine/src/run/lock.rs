@@ -5,16 +5,17 @@
 //!
 //! A step locks one server or none ([`Attempt::server_at_work`]): the server that it replaces, changes, suspends, resumes,
 //! takes a snapshot of, restores or deletes, that it waits for over SSH, or on which it runs software, a script or a
-//! command. A step that makes a new server locks none, because no command knows the server yet, and the check of a command's bastion only logs in. A connection
-//! through the bastion is no work on it: a bastion that goes away ends the commands behind it, and their steps say so.
+//! command. A step that makes a new server locks none, because no command knows the server yet, and the check of a
+//! command's bastion only logs in. A connection through the bastion is no work on it: a bastion that goes away ends the
+//! commands behind it, and their steps say so.
 //!
 //! # Why nothing waits for ever
 //!
 //! A step takes its lock before everything else, such as a sandbox, and keeps it until it is no longer running. So a step
-//! that has a lock waits for no lock, and there is no circle. A step that waits for its next attempt has none. The lock is a
-//! column of the step in the database ([`Store::step_lock`](store::Store::step_lock)), which each move of the step clears: an end, a
-//! cancellation and a pause release it without further work. After a crash the run is taken up again, here or at another
-//! server of ours, and its steps still have their locks; until then the others wait for it.
+//! that has a lock waits for no lock, and there is no circle. A step that waits for its next attempt has none. The lock is
+//! a column of the step in the database ([`Store::step_lock`](store::Store::step_lock)), which each move of the step
+//! clears: an end, a cancellation and a pause release it without further work. After a crash the run is taken up again,
+//! here or at another server of ours, and its steps still have their locks; until then the others wait for it.
 //!
 //! # What the others see
 //!
