@@ -150,7 +150,11 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
             words
         }
     };
-    let (category, ghost) = node.with_untracked(|node| (hue(node.category), node.ghost.clone()));
+    let category = node.with_untracked(|node| hue(node.category));
+    let ghost = {
+        let node = node.clone();
+        Memo::new(move |_| node.with(|node| node.ghost.clone()))
+    };
     // In a run the actual parameters decide the conditions: a resource with a state exists, whatever the defaults are.
     let off = {
         let node = node.clone();
@@ -159,12 +163,17 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
             node.with(|node| node.off.clone()).filter(|_| !is_there)
         })
     };
-    let why = ghost.clone();
     // The contents are displayed on demand, above the neighbouring nodes.
     let opened = RwSignal::from(opened);
     let is_resource = kind != NodeKind::Internet;
     // In the editor a ghost does not exist yet. In a run it is an ordinary resource.
-    let data_node = (is_resource && !(stage.editable && ghost.is_some())).then(|| name.clone());
+    let data_node = {
+        let name = is_resource.then(|| name.clone());
+        move || {
+            name.clone()
+                .filter(|_| !(stage.editable && ghost.with(Option::is_some)))
+        }
+    };
     let handle = name.clone();
     let test_id = (!is_resource).then_some("internet");
     view! {
@@ -183,14 +192,14 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
                 tally if tally.warnings > 0 => Some("warning"),
                 _ => None,
             }
-            data-ghost=ghost.is_some().then_some("true")
+            data-ghost=move || ghost.with(Option::is_some).then_some("true")
             data-aim=move || aim.get()
             data-others=move || others.get().map(|users| users.to_string())
             data-faded=move || faded.get().then_some("true")
             data-dim=move || dim.get().then_some("true")
             data-off=move || off.with(Option::is_some).then_some("true")
             data-opened=move || opened.get().then_some("true")
-            title=move || why.clone().or_else(|| off.get().as_deref().map(left_out))
+            title=move || ghost.get().or_else(|| off.get().as_deref().map(left_out))
             tabindex="0"
             role="group"
             aria-roledescription="resource"
