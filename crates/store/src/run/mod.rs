@@ -1,11 +1,13 @@
 //! Runs. A run executes a workflow, which is stored completely with it.
 
-use api::{Change, CloudFacts, Run, RunCommand, RunContent, RunKind, RunState, Scaling, Workflow};
+mod content;
+
+use api::{Change, CloudFacts, Run, RunCommand, RunKind, RunState, Scaling, Workflow};
 use sqlx::Row as _;
 
 use crate::{
     Ending, Error, Outcome, Page, Result, Store, Tenant, Transaction,
-    column::{from_json, from_json_column, from_text, now_text, to_json, to_text, to_u32},
+    column::{from_json, from_json_column, from_text, now_text, to_json, to_text},
     database::{Row, read_all, read_one, statement},
     event, sealed, step,
 };
@@ -193,41 +195,6 @@ impl Store {
         read_one(row, run, "reading a run")
     }
 
-    /// The content of a run. `None` for a run from before contents were stored, unless it was the newest one then.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn run_content(&self, tenant: &Tenant, id: &str) -> Result<Option<RunContent>> {
-        let row = sqlx::query(
-            "SELECT template, beside, layout, parameters, design, design_version FROM run_contents \
-             WHERE run IN (SELECT id FROM runs WHERE id = $1 AND cloud = $2 AND project_id = $3)",
-        )
-        .bind(id)
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .fetch_optional(&self.pool)
-        .await;
-        read_one(row, content, "reading the content of a run")
-    }
-
-    /// The changes of a run's plan. `None` for a run without a plan, and for one from before they were stored.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn run_changes(&self, tenant: &Tenant, id: &str) -> Result<Option<Vec<Change>>> {
-        let row = sqlx::query(
-            "SELECT changes FROM run_contents \
-             WHERE run IN (SELECT id FROM runs WHERE id = $1 AND cloud = $2 AND project_id = $3)",
-        )
-        .bind(id)
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .fetch_optional(&self.pool)
-        .await;
-        let changes = |row: &Row| from_json_column(row.try_get("changes")?);
-        Ok(read_one(row, changes, "reading the plan of a run")?.flatten())
-    }
-
     /// The newest successful run of a deployment that scaled this group.
     ///
     /// # Errors
@@ -383,17 +350,9 @@ impl Transaction {
             return Ok(Outcome::Conflict);
         }
         let failed = self.failed();
-        sqlx::query(
-            "INSERT INTO run_contents (run, template, beside, layout, parameters, design, design_version, changes) \
-             SELECT runs.id, deployments.template, deployments.beside, deployments.layout, deployments.parameters, deployments.design, \
-             deployments.design_version, CAST($2 AS TEXT) \
-             FROM runs JOIN deployments ON deployments.id = runs.deployment WHERE runs.id = $1",
-        )
-        .bind(new.id)
-        .bind(new.changes.map(|changes| to_json(&changes)))
-        .execute(self.connection())
-        .await
-        .map_err(&failed)?;
+        content::insert(self.connection(), new.id, new.changes)
+            .await
+            .map_err(&failed)?;
         step::insert_all(self.connection(), new.id, new.workflow)
             .await
             .map_err(&failed)?;
@@ -556,18 +515,6 @@ pub(crate) fn run(row: &Row) -> sqlx::Result<RunRow> {
     })
 }
 
-fn content(row: &Row) -> sqlx::Result<RunContent> {
-    let version: Option<i64> = row.try_get("design_version")?;
-    Ok(RunContent {
-        template: row.try_get("template")?,
-        beside: from_json(row.try_get("beside")?)?,
-        layout: from_json(row.try_get("layout")?)?,
-        parameters: from_json_column(row.try_get("parameters")?)?,
-        design: row.try_get("design")?,
-        design_version: version.map(to_u32).transpose()?,
-    })
-}
-
 pub(crate) fn shown(row: &Row) -> sqlx::Result<Run> {
     Ok(Run {
         id: row.try_get("id")?,
@@ -586,72 +533,4 @@ pub(crate) fn shown(row: &Row) -> sqlx::Result<Run> {
         log_deleted: row.try_get("log_deleted")?,
         steps: Vec::new(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use api::Change;
-
-    use crate::{
-        NewRun, Outcome,
-        testing::{Database, deployment_insert, run_insert, strangers, tenant},
-    };
-
-    #[tokio::test]
-    async fn only_its_project_reads_the_content_of_a_run() {
-        for Database { store, .. } in &Database::each().await {
-            deployment_insert(store, &tenant(), "d").await;
-            run_insert(store, &tenant(), "d", "r", &Default::default()).await;
-            let row = store
-                .deployment_find(&tenant(), "d")
-                .await
-                .unwrap()
-                .unwrap();
-            let content = store.run_content(&tenant(), "r").await.unwrap().unwrap();
-            assert_eq!(content.template, row.shown.template);
-            for stranger in strangers() {
-                assert_eq!(store.run_content(&stranger, "r").await.unwrap(), None);
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn only_its_project_reads_the_plan_of_a_run() {
-        let change: Change = serde_json::from_value(serde_json::json!({
-            "action": "create", "resource": "net", "type": "OS::Neutron::Net", "origin": {"from": "drawn"},
-        }))
-        .unwrap();
-        for Database { store, .. } in &Database::each().await {
-            deployment_insert(store, &tenant(), "d").await;
-            run_insert(store, &tenant(), "d", "unplanned", &Default::default()).await;
-            assert_eq!(
-                store.run_changes(&tenant(), "unplanned").await.unwrap(),
-                None
-            );
-            deployment_insert(store, &tenant(), "e").await;
-            let mut transaction = store.begin("testing").await.unwrap();
-            let planned = NewRun {
-                id: "planned",
-                deployment: "e",
-                kind: api::RunKind::Deploy,
-                forced: false,
-                rolls_back: false,
-                roll_back: None,
-                scaling: None,
-                command: None,
-                workflow: &Default::default(),
-                changes: Some(std::slice::from_ref(&change)),
-                author: "demo",
-                author_id: "demo-id",
-            };
-            let inserted = transaction.run_insert(&tenant(), planned).await.unwrap();
-            assert_eq!(inserted, Outcome::Done);
-            transaction.commit().await.unwrap();
-            let changes = store.run_changes(&tenant(), "planned").await.unwrap();
-            assert_eq!(changes.as_deref(), Some(&[change.clone()][..]));
-            for stranger in strangers() {
-                assert_eq!(store.run_changes(&stranger, "planned").await.unwrap(), None);
-            }
-        }
-    }
 }
