@@ -1,5 +1,8 @@
 //! Standing permissions: given, used by signals and by checks at an interval, revoked, expired, refused.
 
+mod checks;
+mod signals;
+
 use api::{Permission, PermissionRequest, PermittedActions, RunState};
 use engine::{Actor, DueCheck, Error, PermittedCheck, PolicySignal, Result};
 use jiff::{SignedDuration, Timestamp};
@@ -8,16 +11,11 @@ use openstack::{
     Credentials, Scope, Session,
     application_credentials::{AccessRule, NewApplicationCredential},
     identity::{self, Grant, RoleTarget, USERS},
-    network::Network,
 };
 use serde_json::json;
 use store::SignalTarget;
 
-use crate::{
-    bench::{Bench, facts},
-    groups::policy,
-    update::to,
-};
+use crate::bench::{Bench, facts};
 
 const GROUP: &str = "heat_template_version: 2021-04-16
 resources:
@@ -66,15 +64,6 @@ impl Bench {
 
     async fn policy_signal(&self, target: &SignalTarget) -> Result<PolicySignal> {
         self.engine.policy_signal(target, b"").await
-    }
-
-    /// The reason why a signal does nothing.
-    async fn ignored(&self, target: &SignalTarget, body: &str) -> String {
-        match self.engine.policy_signal(target, body.as_bytes()).await {
-            Ok(PolicySignal::Nothing(why)) => why,
-            Ok(PolicySignal::Scaling(scaling)) => panic!("{}", scaling.summary),
-            Err(error) => panic!("{error}"),
-        }
     }
 
     async fn refused(&self, target: &SignalTarget) -> String {
@@ -167,13 +156,6 @@ impl Bench {
         let checked = self.engine.check_with_permission(&due[0]).await;
         checked.unwrap()
     }
-
-    /// Deletes a network behind our back.
-    async fn lose(&self, deployment: &str, resource: &str) {
-        let ids = self.ids(deployment).await;
-        let network = self.actor.session.network();
-        network.delete::<Network>(&ids[resource]).await.unwrap();
-    }
 }
 
 async fn group() -> (Bench, String) {
@@ -181,134 +163,6 @@ async fn group() -> (Bench, String) {
     let (started, run) = bench.deploy(GROUP).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     (bench, started.deployment)
-}
-
-#[tokio::test]
-async fn a_signal_to_a_policy_scales_its_group_while_nobody_is_logged_in() {
-    let (bench, deployment) = group().await;
-    let (up, down) = (
-        bench.policy(&deployment, "up").await,
-        bench.policy(&deployment, "down").await,
-    );
-    let why = bench.refused(&up).await;
-    assert!(
-        why.contains("nobody has permitted this deployment to scale by itself"),
-        "{why}"
-    );
-
-    let given = bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
-    assert_eq!(
-        (given.author.as_str(), given.has_access_rules),
-        ("demo", true)
-    );
-    assert!(!given.opens_secrets, "the cloud has a key manager");
-    let end: Timestamp = given.expires.parse().unwrap();
-    assert_eq!(
-        end.duration_since(given.created.parse().unwrap())
-            .as_hours(),
-        24 * 30
-    );
-    assert_eq!(bench.shown(&deployment).await.permission, Some(given));
-    bench.lab.model(|model| {
-        let row = model
-            .identity
-            .application_credentials
-            .iter()
-            .next()
-            .unwrap();
-        assert_eq!(
-            (row.roles.as_slice(), row.unrestricted),
-            (&["member".to_owned()][..], false)
-        );
-        let rules = row.access_rules.iter().flatten();
-        let services: Vec<_> = rules.map(|rule| rule.service.as_str()).collect();
-        assert!(services.contains(&"compute") && !services.contains(&"object-store"));
-    });
-
-    let resolved = r#"{"version": "4", "status": "resolved"}"#;
-    let why = bench.ignored(&up, resolved).await;
-    assert_eq!(why, "the alarm is not raised, so the group stays as it is");
-    let unchanged = bench.ignored(&down, "").await;
-    assert!(
-        unchanged.contains("`down` changes nothing now"),
-        "{unchanged}"
-    );
-
-    let run = bench.signalled(&up).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert_eq!(run.author, "demo (standing permission)");
-    let scaling = run.scaling.unwrap();
-    assert_eq!((scaling.from, scaling.to), (1, 3));
-    let firing = r#"{"version": "4", "status": "firing"}"#;
-    let cooldown = bench.ignored(&down, firing).await;
-    assert!(
-        cooldown.contains("`web` was scaled a short time ago"),
-        "{cooldown}"
-    );
-    let invalid = bench.engine.policy_signal(&up, b"up!").await;
-    assert!(matches!(invalid, Err(Error::SignalInvalid(_))));
-
-    bench.undeploy(&deployment).await;
-    assert_eq!(bench.credentials(), Vec::<String>::new());
-    for table in ["permissions", "unused_credentials"] {
-        assert_eq!(bench.table(table).await, Vec::<String>::new(), "{table}");
-    }
-    let late = bench.policy_signal(&up).await;
-    assert!(matches!(late, Err(Error::NotPossibleNow(_))));
-    assert_eq!(bench.left(), Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn a_signal_during_a_run_is_refused() {
-    let (bench, deployment) = group().await;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
-    let up = bench.policy(&deployment, "up").await;
-    bench.lab.faults().add(Fault::Call(CallFault {
-        service: Some("network".into()),
-        method: Some("POST".into()),
-        times: Some(1),
-        delay_ms: 500,
-        ..CallFault::default()
-    }));
-    let size = api::ScaleRequest {
-        size: Some(2),
-        ..Default::default()
-    };
-    let scaled = bench
-        .engine
-        .scale(&bench.actor, &deployment, "web", size, facts());
-    let run = scaled.await.unwrap().run;
-    let busy = bench.policy_signal(&up).await;
-    assert!(matches!(busy, Err(Error::Busy(by)) if by == run));
-    bench.end_of(&run).await;
-
-    // The same while the group is updated: the update goes on, and the group keeps its size.
-    bench.lab.faults().add(Fault::Call(CallFault {
-        service: Some("network".into()),
-        method: Some("PUT".into()),
-        times: Some(1),
-        delay_ms: 500,
-        ..CallFault::default()
-    }));
-    let renamed = GROUP.replace(
-        "OS::Neutron::Net}",
-        "OS::Neutron::Net, properties: {name: n}}",
-    );
-    let update = bench.engine.update(&bench.actor, &deployment, to(&renamed));
-    let run = update.await.unwrap().run;
-    let busy = bench.policy_signal(&up).await;
-    assert!(matches!(busy, Err(Error::Busy(by)) if by == run));
-    let by_hand = bench.try_scale(&deployment, policy("up")).await;
-    assert!(matches!(by_hand, Err(Error::Busy(by)) if by == run));
-    let run = bench.end_of(&run).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert_eq!(bench.shown(&deployment).await.groups[0].size, 2);
 }
 
 #[tokio::test]
@@ -517,91 +371,6 @@ async fn the_secret_is_sealed_and_follows_the_servers_key() {
     assert!(checked.unwrap().is_some(), "the new key opens it");
     let lost = bench.restart_with_keys(&[3]).await;
     assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
-}
-
-#[tokio::test]
-async fn a_check_at_its_interval_finds_what_is_lost_and_repairs_it() {
-    let (bench, deployment) = group().await;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
-    assert_eq!(bench.due(4).await.len(), 0);
-    let whole = bench.check_that_is_due(6).await.unwrap();
-    assert_eq!(whole.check.findings, []);
-    assert!(whole.repair.is_none());
-    assert_eq!(bench.due(7).await.len(), 0, "the next one is later");
-
-    bench.lose(&deployment, "web/0").await;
-    let found = bench.check_that_is_due(12).await.unwrap();
-    assert_eq!(found.check.author, "demo (standing permission)");
-    let repair = found.repair.unwrap();
-    let repaired = bench
-        .engine
-        .repair(&found.actor, &deployment, repair, facts());
-    let run = bench.end_of(&repaired.await.unwrap().run).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let whole = bench.check_that_is_due(18).await.unwrap();
-    assert_eq!(whole.check.findings, []);
-}
-
-#[tokio::test]
-async fn a_check_repairs_nothing_without_permission_or_after_a_failure() {
-    let (bench, deployment) = group().await;
-    let request = may(false, Some(5), false);
-    let given = bench
-        .engine
-        .give_permission(&bench.actor, &deployment, request);
-    given.await.unwrap();
-    bench.lose(&deployment, "web/0").await;
-    let found = bench.check_that_is_due(6).await.unwrap();
-    assert!(found.check.has_damage() && found.repair.is_none());
-
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
-    bench.lab.faults().add(Fault::Call(CallFault {
-        service: Some("network".into()),
-        method: Some("POST".into()),
-        status: Some(400),
-        ..CallFault::default()
-    }));
-    let found = bench.check_that_is_due(12).await.unwrap();
-    let repaired = bench
-        .engine
-        .repair(&found.actor, &deployment, found.repair.unwrap(), facts());
-    let run = bench.end_of(&repaired.await.unwrap().run).await;
-    assert_eq!(run.state, RunState::Failed);
-    let found = bench.check_that_is_due(18).await.unwrap();
-    assert!(found.repair.is_none(), "a person looks at the failure");
-}
-
-#[tokio::test]
-async fn a_check_that_is_due_during_a_run_waits_for_the_next_interval() {
-    let (bench, deployment) = group().await;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
-    bench.lab.faults().add(Fault::Call(CallFault {
-        service: Some("network".into()),
-        method: Some("POST".into()),
-        times: Some(1),
-        delay_ms: 500,
-        ..CallFault::default()
-    }));
-    let size = api::ScaleRequest {
-        size: Some(2),
-        ..Default::default()
-    };
-    let scaled = bench
-        .engine
-        .scale(&bench.actor, &deployment, "web", size, facts());
-    let run = scaled.await.unwrap().run;
-    assert!(bench.check_that_is_due(6).await.is_none());
-    bench.end_of(&run).await;
-    assert!(bench.check_that_is_due(12).await.is_some());
 }
 
 #[tokio::test]

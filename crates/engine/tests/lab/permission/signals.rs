@@ -1,0 +1,143 @@
+//! Signals to scaling policies, which scale while nobody is logged in.
+
+use super::*;
+use crate::{groups::policy, update::to};
+
+impl Bench {
+    /// The reason why a signal does nothing.
+    async fn ignored(&self, target: &SignalTarget, body: &str) -> String {
+        match self.engine.policy_signal(target, body.as_bytes()).await {
+            Ok(PolicySignal::Nothing(why)) => why,
+            Ok(PolicySignal::Scaling(scaling)) => panic!("{}", scaling.summary),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_signal_to_a_policy_scales_its_group_while_nobody_is_logged_in() {
+    let (bench, deployment) = group().await;
+    let (up, down) = (
+        bench.policy(&deployment, "up").await,
+        bench.policy(&deployment, "down").await,
+    );
+    let why = bench.refused(&up).await;
+    assert!(
+        why.contains("nobody has permitted this deployment to scale by itself"),
+        "{why}"
+    );
+
+    let given = bench
+        .try_to_permit(&bench.actor, &deployment)
+        .await
+        .unwrap();
+    assert_eq!(
+        (given.author.as_str(), given.has_access_rules),
+        ("demo", true)
+    );
+    assert!(!given.opens_secrets, "the cloud has a key manager");
+    let end: Timestamp = given.expires.parse().unwrap();
+    assert_eq!(
+        end.duration_since(given.created.parse().unwrap())
+            .as_hours(),
+        24 * 30
+    );
+    assert_eq!(bench.shown(&deployment).await.permission, Some(given));
+    bench.lab.model(|model| {
+        let row = model
+            .identity
+            .application_credentials
+            .iter()
+            .next()
+            .unwrap();
+        assert_eq!(
+            (row.roles.as_slice(), row.unrestricted),
+            (&["member".to_owned()][..], false)
+        );
+        let rules = row.access_rules.iter().flatten();
+        let services: Vec<_> = rules.map(|rule| rule.service.as_str()).collect();
+        assert!(services.contains(&"compute") && !services.contains(&"object-store"));
+    });
+
+    let resolved = r#"{"version": "4", "status": "resolved"}"#;
+    let why = bench.ignored(&up, resolved).await;
+    assert_eq!(why, "the alarm is not raised, so the group stays as it is");
+    let unchanged = bench.ignored(&down, "").await;
+    assert!(
+        unchanged.contains("`down` changes nothing now"),
+        "{unchanged}"
+    );
+
+    let run = bench.signalled(&up).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(run.author, "demo (standing permission)");
+    let scaling = run.scaling.unwrap();
+    assert_eq!((scaling.from, scaling.to), (1, 3));
+    let firing = r#"{"version": "4", "status": "firing"}"#;
+    let cooldown = bench.ignored(&down, firing).await;
+    assert!(
+        cooldown.contains("`web` was scaled a short time ago"),
+        "{cooldown}"
+    );
+    let invalid = bench.engine.policy_signal(&up, b"up!").await;
+    assert!(matches!(invalid, Err(Error::SignalInvalid(_))));
+
+    bench.undeploy(&deployment).await;
+    assert_eq!(bench.credentials(), Vec::<String>::new());
+    for table in ["permissions", "unused_credentials"] {
+        assert_eq!(bench.table(table).await, Vec::<String>::new(), "{table}");
+    }
+    let late = bench.policy_signal(&up).await;
+    assert!(matches!(late, Err(Error::NotPossibleNow(_))));
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_signal_during_a_run_is_refused() {
+    let (bench, deployment) = group().await;
+    bench
+        .try_to_permit(&bench.actor, &deployment)
+        .await
+        .unwrap();
+    let up = bench.policy(&deployment, "up").await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("POST".into()),
+        times: Some(1),
+        delay_ms: 500,
+        ..CallFault::default()
+    }));
+    let size = api::ScaleRequest {
+        size: Some(2),
+        ..Default::default()
+    };
+    let scaled = bench
+        .engine
+        .scale(&bench.actor, &deployment, "web", size, facts());
+    let run = scaled.await.unwrap().run;
+    let busy = bench.policy_signal(&up).await;
+    assert!(matches!(busy, Err(Error::Busy(by)) if by == run));
+    bench.end_of(&run).await;
+
+    // The same while the group is updated: the update goes on, and the group keeps its size.
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("PUT".into()),
+        times: Some(1),
+        delay_ms: 500,
+        ..CallFault::default()
+    }));
+    let renamed = GROUP.replace(
+        "OS::Neutron::Net}",
+        "OS::Neutron::Net, properties: {name: n}}",
+    );
+    let update = bench.engine.update(&bench.actor, &deployment, to(&renamed));
+    let run = update.await.unwrap().run;
+    let busy = bench.policy_signal(&up).await;
+    assert!(matches!(busy, Err(Error::Busy(by)) if by == run));
+    let by_hand = bench.try_scale(&deployment, policy("up")).await;
+    assert!(matches!(by_hand, Err(Error::Busy(by)) if by == run));
+    let run = bench.end_of(&run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.shown(&deployment).await.groups[0].size, 2);
+}
