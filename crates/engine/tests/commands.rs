@@ -18,10 +18,17 @@ use api::{
 };
 use bench::Bench;
 use lab::{Lab, LabConfig};
+use tokio::process::Command;
 
 /// Time limit for a server to boot on a busy machine.
 const BOOT: Duration = Duration::from_secs(240);
 const SERVERS: [&str; 6] = ["gate", "s1", "s2", "s3", "s4", "s5"];
+
+/// Name of the lab.
+const LAB: &str = "engine-commands";
+
+/// A script that lasts until [`Place::let_go`].
+const HELD: &str = "echo begun; until [ -e /root/go ]; do sleep 0.2; done; echo done";
 
 /// A bastion and five private servers, with some software on each: only servers with software have a login.
 fn template() -> String {
@@ -90,6 +97,20 @@ impl Place {
     async fn run(&self, request: CommandRequest) -> (Run, Vec<Event>) {
         let run = self.start(request).await;
         self.story(&run).await
+    }
+
+    /// Ends [`HELD`] on a server.
+    async fn let_go(&self, server: &str) {
+        let (engine, tenant) = (&self.bench.engine, &self.bench.tenant);
+        let shown = engine.deployment(tenant, &self.deployment).await.unwrap();
+        let mut resources = shown.resources.into_iter();
+        let server = resources.find(|one| one.name == server).unwrap();
+        let container = format!("stackloom-{LAB}-server-{}", server.physical_id.unwrap());
+        let touched = Command::new("docker")
+            .args(["exec", &container, "touch", "/root/go"])
+            .status()
+            .await;
+        assert!(touched.unwrap().success());
     }
 }
 
@@ -161,7 +182,7 @@ fn most_at_once(events: &[Event]) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn a_command_on_six_servers() {
-    let config = LabConfig::docker("engine-commands", "172.31.55.0/24".parse().unwrap());
+    let config = LabConfig::docker(LAB, "172.31.55.0/24".parse().unwrap());
     let lab = Lab::start(config).await.unwrap();
     let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
     let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
@@ -367,20 +388,20 @@ async fn commands_of_items(place: &Place) {
 }
 
 async fn commands_wait_for_each_other_on_a_server(place: &Place) {
-    let first = place
-        .start(on(&["s1"], "echo begun; sleep 10; echo done"))
-        .await;
+    let first = place.start(on(&["s1"], HELD)).await;
     let is = |event: &Event, text: &str| matches!(&event.body, EventBody::Log(line) if line.text == text);
     place.bench.until(&first, |event| is(event, "begun")).await;
-    let (second, events) = place.run(on(&["s1", "s2"], "echo hello")).await;
+    let second = place.start(on(&["s1", "s2"], "echo hello")).await;
+    let waits = |event: &Event| {
+        matches!(&event.body, EventBody::Log(line) if line.step == "s1:command"
+            && line.text.starts_with("waiting for `s1`: the step `s1:command` of another run works on it"))
+    };
+    place.bench.until(&second, waits).await;
+    place.let_go("s1").await;
+    let (second, events) = place.story(&second).await;
     assert_eq!(second.state, RunState::Succeeded, "{second:#?}");
     let hello = |name: &str| (name.to_owned(), "hello".to_owned());
     assert_eq!(output(&events), [hello("s1"), hello("s2")]);
-    let waits = events.iter().any(|event| {
-        matches!(&event.body, EventBody::Log(line) if line.step == "s1:command"
-            && line.text.starts_with("waiting for `s1`: the step `s1:command` of another run works on it"))
-    });
-    assert!(waits, "it says what it waits for");
     let (first, events) = place.story(&first).await;
     assert_eq!(first.state, RunState::Succeeded, "{first:#?}");
     assert_eq!(output(&events).len(), 2);
@@ -390,7 +411,7 @@ async fn a_server_that_was_deleted_gets_no_command(place: &Place) {
     // `s2` is first, and `s3` is deleted in the meantime.
     let command = CommandRequest {
         parallel: 1,
-        ..on(&["s2", "s3"], "echo begun; sleep 90")
+        ..on(&["s2", "s3"], HELD)
     };
     let command = place.start(command).await;
     let is = |event: &Event, text: &str| matches!(&event.body, EventBody::Log(line) if line.text == text);
@@ -409,7 +430,13 @@ async fn a_server_that_was_deleted_gets_no_command(place: &Place) {
     };
     let (engine, actor) = (&place.bench.engine, &place.bench.actor);
     let update = engine.update(actor, &place.deployment, changes);
-    let update = place.bench.end_of(&update.await.unwrap().run).await;
+    let update = update.await.unwrap().run;
+    place
+        .bench
+        .until_step(&update, "s3:delete", StepState::Succeeded)
+        .await;
+    place.let_go("s2").await;
+    let update = place.bench.end_of(&update).await;
     assert_eq!(update.state, RunState::Succeeded, "{update:#?}");
     let (command, _) = place.story(&command).await;
     assert_eq!(state_of(&command, "s2:command"), StepState::Succeeded);

@@ -1,7 +1,7 @@
 //! Commands beside a change: neither waits for the other's end, and steps wait for servers that the other has locked. The lab in
 //! memory has no sshd, so no command gets past its bastion, and the step that waits for the bastion locks a server in its place.
 
-use api::{EventBody, ResourceState, RunKind, RunState, StepState};
+use api::{CommandRequest, CommandServers, EventBody, ResourceState, RunKind, RunState, StepState};
 use engine::{Changes, Error, Force};
 use store::LockingStep;
 
@@ -105,11 +105,17 @@ async fn a_deletion_waits_for_the_command_on_its_server_also_after_a_crash() {
     assert_eq!(steps(&waiting)["web:delete"].0, StepState::Running);
 
     // A server that is about to go gets no further command.
-    let refused = bench.command(&deployment, script("echo")).await;
     let gone = bench.shown(&deployment).await.resources;
     let web = gone.iter().find(|one| one.name == "web").unwrap();
     assert_eq!(web.state, ResourceState::Deleting);
-    assert!(refused.is_err());
+    let command_on_web = CommandRequest {
+        servers: Some(CommandServers::Named(vec!["web".into()])),
+        ..script("echo")
+    };
+    let refused = bench.command(&deployment, command_on_web).await;
+    let refused = refused.unwrap_err().to_string();
+    let why = "`web` is being deleted by a run";
+    assert!(refused.starts_with(why), "{refused}");
 
     assert_eq!(bench.cancelled(&command).await, RunState::Cancelled);
     let ended = bench.end_of(&undeploy).await;

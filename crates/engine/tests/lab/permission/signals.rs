@@ -1,5 +1,9 @@
 //! Signals to scaling policies, which scale while nobody is logged in.
 
+use api::StepState;
+use engine::Changes;
+use hot::bundle::Bundle;
+
 use super::*;
 use crate::{groups::policy, update::to};
 
@@ -120,23 +124,29 @@ async fn a_signal_during_a_run_is_refused() {
     bench.end_of(&run).await;
 
     // The same while the group is updated: the update goes on, and the group keeps its size.
-    bench.lab.faults().add(Fault::Call(CallFault {
-        service: Some("network".into()),
-        method: Some("PUT".into()),
-        times: Some(1),
-        delay_ms: 500,
-        ..CallFault::default()
-    }));
     let renamed = GROUP.replace(
         "OS::Neutron::Net}",
         "OS::Neutron::Net, properties: {name: n}}",
     );
-    let update = bench.engine.update(&bench.actor, &deployment, to(&renamed));
+    let held = renamed.replace("outputs:", "  held: {type: OS::Neutron::Net}\noutputs:");
+    let hooks = "resource_registry: {resources: {held: {hooks: pre-create}}}\n";
+    let changes = Changes {
+        bundle: Some(Bundle::new(
+            [("hooks.yaml".to_owned(), hooks.to_owned())],
+            ["hooks.yaml".to_owned()],
+        )),
+        ..to(&held)
+    };
+    let update = bench.engine.update(&bench.actor, &deployment, changes);
     let run = update.await.unwrap().run;
+    let hook = "held:pre-create";
+    bench.until_step(&run, hook, StepState::Running).await;
     let busy = bench.policy_signal(&up).await;
     assert!(matches!(busy, Err(Error::Busy(by)) if by == run));
     let by_hand = bench.try_scale(&deployment, policy("up")).await;
     assert!(matches!(by_hand, Err(Error::Busy(by)) if by == run));
+    let released = bench.engine.release_hook(&bench.tenant, &run, hook);
+    released.await.unwrap();
     let run = bench.end_of(&run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.shown(&deployment).await.groups[0].size, 2);
