@@ -12,7 +12,7 @@ use crate::{
     pages::terminal,
     session::use_session,
     time::Ago,
-    ui::{Icon, Question, prose, state::badge, use_confirm, use_toasts},
+    ui::{Icon, ProblemCard, Question, state::badge, use_confirm, use_toasts},
 };
 
 /// The section of snapshots. Nothing for a deployment without servers and snapshots.
@@ -86,9 +86,10 @@ pub fn Snapshots(
         })
     };
     let failure = move || match list.state() {
-        Loaded::Failed(problem) => Some(view! {
-            <p class="quiet" role="note">"The snapshots could not be read: "{prose(&problem.detail)}</p>
-        }),
+        Loaded::Failed(problem) => {
+            let retry = Callback::new(move |()| list.reload());
+            Some(view! { <ProblemCard problem retry /> })
+        }
         Loaded::Ready(_) | Loaded::Loading => None,
     };
     move || {
