@@ -76,11 +76,17 @@ pub fn TestDialog(
     }
 }
 
-/// What the form needs to know: the cloud, and the deployments of the project.
+/// Facts for the form: images and flavors of the cloud, and the deployments of the project.
 type Known = (CloudFacts, Vec<Deployment>);
 
+/// The form, as soon as its facts are loaded.
 #[component]
-fn Start(draft: CatalogEntry, open: RwSignal<bool>) -> impl IntoView {
+fn Start(
+    /// The stored draft.
+    draft: CatalogEntry,
+    /// True while the dialog is open.
+    open: RwSignal<bool>,
+) -> impl IntoView {
     let known: Load<Known> = Load::new(|| async {
         let facts = client::cloud_facts().await?;
         Ok((facts, client::deployments().await?))
@@ -100,14 +106,18 @@ fn Start(draft: CatalogEntry, open: RwSignal<bool>) -> impl IntoView {
     )
 }
 
+/// Image, flavor and required inputs of the test.
 #[component]
 fn Form(
+    /// The stored draft.
     draft: CatalogEntry,
+    /// Facts with images and flavors.
     facts: CloudFacts,
     /// Id of the deployment of the draft before this one.
     before: Option<String>,
     /// Name of the deployment.
     name: String,
+    /// True while the dialog is open.
     open: RwSignal<bool>,
 ) -> impl IntoView {
     let navigate = StoredValue::new_local(use_navigate());
@@ -241,13 +251,19 @@ fn first_choice(key: &str, names: &[String]) -> String {
         .unwrap_or_default()
 }
 
+/// A choice among names of the cloud.
 #[component]
 fn Choice(
+    /// Id of the control.
     id: &'static str,
+    /// Label of the control.
     label: &'static str,
+    /// The names to choose from.
     names: Vec<String>,
+    /// The chosen name.
     chosen: RwSignal<String>,
 ) -> impl IntoView {
+    let is_empty = names.is_empty();
     let options = names.into_iter().map(|name| {
         let own = name.clone();
         view! { <option value=name.clone() selected=move || chosen.with(|chosen| *chosen == own)>{name.clone()}</option> }
@@ -255,16 +271,24 @@ fn Choice(
     view! {
         <div class="field">
             <label for=id>{label}</label>
-            <select class="input" id=id on:change=move |event| chosen.set(event_target_value(&event))>
+            <select class="input" id=id required on:change=move |event| chosen.set(event_target_value(&event))>
                 {options.collect_view()}
             </select>
+            {is_empty.then(|| view! {
+                <p class="help">"The cloud lists none for this project. Open the dialog again in a minute, or ask the cloud's administrator."</p>
+            })}
         </div>
     }
 }
 
 /// The field of a required input.
 #[component]
-fn Input(input: Property, texts: RwSignal<BTreeMap<String, String>>) -> impl IntoView {
+fn Input(
+    /// The input.
+    input: Property,
+    /// What is typed, by input.
+    texts: RwSignal<BTreeMap<String, String>>,
+) -> impl IntoView {
     let id = format!("test-{}", input.name);
     let kind = if input.secret { "password" } else { "text" };
     let name = input.name.clone();
