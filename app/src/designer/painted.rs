@@ -186,9 +186,9 @@ fn following(painted: Viewport, now: Viewport) -> String {
 /// The elements of the picture.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layer {
-    /// All that no drag moves.
+    /// Nodes and lines that no drag moves.
     Still,
-    /// What a drag moves, and the outlines of frames that grow around it.
+    /// Nodes and lines that a drag moves, and the outlines of frames that grow around them.
     Moving,
 }
 

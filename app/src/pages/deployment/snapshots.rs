@@ -98,7 +98,7 @@ pub fn Snapshots(
                 <section class="section" aria-label="Snapshots">
                     <div class="section-head"><h2>"Snapshots"</h2><span class="meta">{move || snapshots.with(Vec::len)}</span></div>
                     <p class="quiet">
-                        "A snapshot has the root disks of the servers, without volumes. A server that is removed or replaced takes its part of all snapshots with it."
+                        "A snapshot contains the root disks of the servers, without volumes. When a server is removed or replaced, its part of all snapshots is deleted."
                     </p>
                     {failure}
                     {table}

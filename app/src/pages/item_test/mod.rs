@@ -286,7 +286,7 @@ fn Choice(
 fn Input(
     /// The input.
     input: Property,
-    /// What is typed, by input.
+    /// Typed texts, by name of the input.
     texts: RwSignal<BTreeMap<String, String>>,
 ) -> impl IntoView {
     let id = format!("test-{}", input.name);
