@@ -41,6 +41,19 @@ test('a command runs on chosen servers, and the run names the one that failed', 
   const dialog = page.getByRole('dialog', { name: 'Run a command' });
   const start = dialog.getByRole('button', { name: 'Run', exact: true });
 
+  await test.step('what is typed stays while a change of the deployment ends', async () => {
+    const script = dialog.getByLabel('Script', { exact: true });
+    await script.fill('uptime');
+    const wider = `${template}  side: {type: OS::Neutron::Net}\n`;
+    const update = await api<Started>(page, 'PUT', `/deployments/${deployment}`, { name: 'commands', template: wider });
+    expect(await ended(page, update.run)).toBe('succeeded');
+    // The page reads the deployment again when its tab is shown.
+    await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+    await expect(page.locator('[data-resource="side"]')).toBeVisible();
+    await expect(script).toHaveValue('uptime');
+    await script.fill('');
+  });
+
   await test.step('the dialog asks for a script and servers', async () => {
     await expect(start).toBeDisabled();
     await dialog.getByLabel('Script', { exact: true }).fill('echo "greetings from $(hostname)"\ncase $(hostname) in *web) echo no disk >&2; exit 3 ;; esac');

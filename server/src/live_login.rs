@@ -56,7 +56,7 @@ impl FromRequestParts<Services> for LiveLogin {
 impl LiveLogin {
     /// Returns when the login has ended.
     pub async fn ended(mut self) {
-        // Boxed, because the login is mostly waited for, and a wait needs no room for requests.
+        // Boxed, so that the requests of a check take memory during the check only, and not during the wait for the next.
         while Box::pin(self.is_valid()).await {
             let left = self.expires.duration_since(Timestamp::now());
             let left = Duration::try_from(left).unwrap_or_default();

@@ -38,8 +38,12 @@ pub async fn catalog_of(items: &[DeployedItem]) -> Answer<Vec<CatalogEntry>> {
         }
         let [name, version] = [item.name.as_str(), item.version.as_str()].map(browser::encode);
         let path = format!("/catalog/{name}?version={version}");
-        // A deleted version has nothing to offer.
-        let used: Option<CatalogEntry> = get(&path).await.ok();
+        let used: Option<CatalogEntry> = match get(&path).await {
+            Ok(entry) => Some(entry),
+            // A deleted version has nothing to offer.
+            Err(problem) if problem.status == 404 => None,
+            Err(problem) => return Err(problem),
+        };
         entries.retain(|entry| entry.item.name != item.name);
         entries.extend(used);
     }

@@ -166,7 +166,12 @@ fn Picture(
 fn covers(painted: Viewport, now: Viewport, size: Size) -> bool {
     let stretch = now.zoom / painted.zoom;
     let area = painted.visible(size).grown(MARGIN_PX / painted.zoom);
-    (1.0 / STRETCH_MAX..=STRETCH_MAX).contains(&stretch) && area.union(now.visible(size)) == area
+    let seen = now.visible(size);
+    let is_inside = seen.x >= area.x
+        && seen.y >= area.y
+        && seen.right() <= area.right()
+        && seen.bottom() <= area.bottom();
+    (1.0 / STRETCH_MAX..=STRETCH_MAX).contains(&stretch) && is_inside
 }
 
 /// The CSS transform of a picture that is painted for one view and shown for another. Its origin is the picture's corner.
@@ -181,9 +186,9 @@ fn following(painted: Viewport, now: Viewport) -> String {
 /// The elements of the picture.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layer {
-    /// All that no drag moves.
+    /// Nodes and lines that no drag moves.
     Still,
-    /// What a drag moves, and the outlines of frames that grow around it.
+    /// Nodes and lines that a drag moves, and the outlines of frames that grow around them.
     Moving,
 }
 
@@ -547,5 +552,29 @@ impl Eye<'_> {
             (0, _) => Some("state-retrying"),
             _ => Some("danger"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_serves_the_views_within_its_margin() {
+        let size = Size {
+            width: 1280.3,
+            height: 720.7,
+        };
+        // Far from the origin, sums of coordinates are rounded.
+        let painted = Viewport {
+            shift: ScreenPoint::new(-3_000_000.1, 700_000.7),
+            zoom: 0.3,
+        };
+        let near = painted.panned(MARGIN_PX - 1.0, 1.0 - MARGIN_PX);
+        assert!(covers(painted, near, size));
+        assert!(!covers(painted, painted.panned(MARGIN_PX + 1.0, 0.0), size));
+        let middle = ScreenPoint::new(640.0, 360.0);
+        assert!(covers(painted, painted.zoomed(1.2, middle), size));
+        assert!(!covers(painted, painted.zoomed(0.5, middle), size));
     }
 }

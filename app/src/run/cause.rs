@@ -32,7 +32,7 @@ use crate::{
 /// Number of log lines in the card.
 const LINES: usize = 6;
 
-/// The card, or nothing if the run has neither failed nor was paused, or was cancelled and something has come after it.
+/// The card of a run that failed or is paused, and of a cancelled one that nothing has followed. Nothing for other runs.
 #[component]
 pub fn CauseCard(view: RunView) -> impl IntoView {
     let model = view.feed.model;
@@ -121,6 +121,8 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         });
         // A run in state Failing cannot be resumed, nor one that a newer run has replaced.
         let is_newest = is_newest.get();
+        // No run follows from these, but their advice is about the deployment's page.
+        let is_advised = is_newest || matches!(kind, RunKind::Snapshot | RunKind::Restore);
         let force = match (state, kind) {
             (RunState::Failed, RunKind::Undeploy) => Force::Yes,
             _ => Force::No,
@@ -141,7 +143,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                     {lines}
                     {(!error.is_empty()).then(|| view! { <p class="cause-reason">{prose(&error)}</p> })}
                     {chain}
-                    {is_newest.then(|| view! { <p class="quiet">{advice(state, kind)}</p> })}
+                    {is_advised.then(|| view! { <p class="quiet">{advice(state, kind)}</p> })}
                     <div class="cause-actions">{resume_paused}{edit}{buttons}{log_button}{console}</div>
                 </div>
                 <button

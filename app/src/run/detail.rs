@@ -131,7 +131,8 @@ fn EarlierAttempts(view: RunView, id: String, step: Memo<Option<RunStep>>) -> im
     }
 }
 
-/// What a step that has not started waits for: other steps with the last lines of those at work, or a limit, and for how long.
+/// The obstacles of a step that has not started: other steps with the last lines of those at work, or a limit with the time
+/// that it has waited.
 #[component]
 fn Waits(view: RunView, id: String, last_line: Callback<String, Option<String>>) -> impl IntoView {
     let model = view.feed.model;

@@ -99,8 +99,8 @@ impl RunView {
             .with(|deployment| deployment.map(|deployment| deployment.name.clone()))
     }
 
-    /// True if the run can be resumed, rolled back or followed by an undeploy: no newer run has replaced it. A command can only be
-    /// resumed while it is paused. Tracks.
+    /// True if the run can be resumed, rolled back or followed by an undeploy: no newer run has replaced it. Commands,
+    /// snapshots and restorations can only be resumed while they are paused. Tracks.
     pub fn is_newest(self) -> bool {
         let keeps_deployment = self.standing.with(|standing| {
             let standing = standing.as_ref();

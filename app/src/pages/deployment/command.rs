@@ -14,7 +14,7 @@ use crate::{
     load::Load,
     pages::terminal,
     session::use_session,
-    ui::{Icon, Modal, ProblemNote},
+    ui::{Icon, Modal, ProblemNote, skeleton},
 };
 
 /// Prefix of the resource types of catalogue items.
@@ -38,22 +38,26 @@ struct Choice {
 
 /// The button that opens the dialog, if the deployment has servers.
 #[component]
-pub fn CommandButton(deployment: Load<Deployment>) -> impl IntoView {
+pub fn CommandButton(
+    /// The deployment.
+    deployment: Load<Deployment>,
+    /// True while the dialog is open.
+    open: RwSignal<bool>,
+) -> impl IntoView {
     let session = use_session();
-    let open = RwSignal::new(false);
-    let servers = Memo::new(move |_| deployment.with(|it| it.map(servers_of).unwrap_or_default()));
-    let takes_commands = move || {
+    let takes_commands = Memo::new(move |_| {
         deployment.with(|it| {
             it.is_some_and(|it| {
-                !matches!(
+                let is_off = matches!(
                     it.state,
                     DeploymentState::Suspended | DeploymentState::Undeployed
-                )
+                );
+                !is_off && !servers_of(it).is_empty()
             })
         })
-    };
+    });
     move || {
-        (takes_commands() && servers.with(|servers| !servers.is_empty())).then(|| {
+        takes_commands.get().then(|| {
             view! {
                 <button
                     type="button" class="button" disabled=move || !session.can_change()
@@ -62,10 +66,21 @@ pub fn CommandButton(deployment: Load<Deployment>) -> impl IntoView {
                     <Icon name="terminal" />
                     "Run a command"
                 </button>
-                <Modal open title="Run a command" size="large"><Form deployment servers open /></Modal>
             }
         })
     }
+}
+
+/// The dialog. It is not a part of the button, so that what is typed stays while a run changes the deployment.
+#[component]
+pub fn CommandDialog(
+    /// The deployment.
+    deployment: Load<Deployment>,
+    /// True while the dialog is open.
+    open: RwSignal<bool>,
+) -> impl IntoView {
+    let servers = Memo::new(move |_| deployment.with(|it| it.map(servers_of).unwrap_or_default()));
+    view! { <Modal open title="Run a command" size="large"><Form deployment servers open /></Modal> }
 }
 
 /// Names of the servers that exist in the cloud, without those that a run is making or deleting.
@@ -236,7 +251,10 @@ fn Form(
         <form class="dialog-form" on:submit=submit>
             <Tabs tab=fields.tab />
             {move || match fields.tab.get() {
-                Tab::Component => view! { <Components choices choice=fields.choice /> }.into_any(),
+                Tab::Component => catalog.view(
+                    || skeleton::rows(2),
+                    move |_| view! { <Components choices choice=fields.choice /> },
+                ),
                 tab => view! { <Text tab text=fields.text as_root=fields.as_root /><Servers servers chosen=fields.chosen /> }.into_any(),
             }}
             <div class="command-numbers">

@@ -146,6 +146,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     let id = part(deployment, |it| it.id.clone());
     let design = known_design(move || deployment.with(|it| it?.design.clone()));
     let console = RwSignal::new(None::<String>);
+    let command = RwSignal::new(false);
     let servers = power::live_servers(deployment);
     let live = live::live_resources(deployment);
     let outputs = part(deployment, |it| it.outputs.clone());
@@ -156,7 +157,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     });
     view! {
         <div class="page">
-            {move || head.get().map(|it| view! { <Head it deployment runs design /> })}
+            {move || head.get().map(|it| view! { <Head it deployment runs design command /> })}
             {move || outputs.get().map(|outputs| view! { <outputs::Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <services::Services deployment />
             <groups::Groups deployment />
@@ -170,6 +171,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
                 view! { <Resources resources damage deployment=id console servers live /> }
             })}
             {move || id.get().map(|deployment| view! { <console::ConsoleDialog deployment server=console /> })}
+            <command::CommandDialog deployment open=command />
             <strays::Strays deployment />
             <runs::Runs deployment runs />
             <events::EventSection deployment />
@@ -191,6 +193,8 @@ fn Head(
     runs: Load<Vec<Run>>,
     /// The state of its design.
     design: Load<Option<KnownDesign>>,
+    /// True while the dialog of a command is open.
+    command: RwSignal<bool>,
 ) -> impl IntoView {
     let version = it.design_version;
     let link = it.design.clone().map(|id| {
@@ -207,7 +211,7 @@ fn Head(
                     {link}
                 </p>
             </div>
-            <Actions it=it.clone() deployment runs design />
+            <Actions it=it.clone() deployment runs design command />
         </header>
         <NextSteps it runs />
     }
@@ -218,7 +222,7 @@ fn bad_ending(state: Option<RunState>) -> (&'static str, &'static str) {
     match state {
         Some(RunState::Cancelled) => (
             "The last run was cancelled.",
-            " Open its page to see what is done and to resume it.",
+            " Open its page to see what was done and to resume it.",
         ),
         _ => (
             "The last run failed.",
@@ -271,6 +275,8 @@ fn Actions(
     runs: Load<Vec<Run>>,
     /// The state of its design.
     design: Load<Option<KnownDesign>>,
+    /// True while the dialog of a command is open.
+    command: RwSignal<bool>,
 ) -> impl IntoView {
     let session = use_session();
     let locked = move || !session.can_change();
@@ -352,7 +358,7 @@ fn Actions(
                     "Remove"
                 </button>
             })}
-            <command::CommandButton deployment />
+            <command::CommandButton deployment open=command />
             <suspension::SuspensionButtons deployment runs />
             {rolls_back.map(|id| view! { <roll_back::RollBackButton deployment=Signal::stored(Some(id)) /> })}
             {exists.then(|| view! {

@@ -12,7 +12,7 @@ use crate::{
     pages::terminal,
     session::use_session,
     time::Ago,
-    ui::{Icon, Question, prose, state::badge, use_confirm, use_toasts},
+    ui::{Icon, ProblemCard, Question, state::badge, use_confirm, use_toasts},
 };
 
 /// The section of snapshots. Nothing for a deployment without servers and snapshots.
@@ -86,9 +86,10 @@ pub fn Snapshots(
         })
     };
     let failure = move || match list.state() {
-        Loaded::Failed(problem) => Some(view! {
-            <p class="quiet" role="note">"The snapshots could not be read: "{prose(&problem.detail)}</p>
-        }),
+        Loaded::Failed(problem) => {
+            let retry = Callback::new(move |()| list.reload());
+            Some(view! { <ProblemCard problem retry /> })
+        }
         Loaded::Ready(_) | Loaded::Loading => None,
     };
     move || {
@@ -97,7 +98,7 @@ pub fn Snapshots(
                 <section class="section" aria-label="Snapshots">
                     <div class="section-head"><h2>"Snapshots"</h2><span class="meta">{move || snapshots.with(Vec::len)}</span></div>
                     <p class="quiet">
-                        "A snapshot has the root disks of the servers, without volumes. A server that is removed or replaced takes its part of all snapshots with it."
+                        "A snapshot contains the root disks of the servers, without volumes. When a server is removed or replaced, its part of all snapshots is deleted."
                     </p>
                     {failure}
                     {table}

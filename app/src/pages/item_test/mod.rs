@@ -4,10 +4,10 @@ mod template;
 
 use std::{collections::BTreeMap, future::Future};
 
-use api::{CatalogEntry, CloudFacts, DeployRequest, Deployment, DeploymentState, Problem};
+use api::{CatalogEntry, CloudFacts, DeployRequest, DeploymentState, Problem};
 use leptos::{ev::SubmitEvent, prelude::*};
 use leptos_router::hooks::use_navigate;
-use types::Property;
+use types::{Property, catalog::CatalogItem};
 
 use self::template::{required_inputs, template, value};
 use crate::{
@@ -76,38 +76,55 @@ pub fn TestDialog(
     }
 }
 
-/// What the form needs to know: the cloud, and the deployments of the project.
-type Known = (CloudFacts, Vec<Deployment>);
+/// The deployment in which drafts of an item are tested.
+#[derive(Clone, Debug, PartialEq)]
+struct Place {
+    /// Its name.
+    name: String,
+    /// Its id. `None` if no earlier draft is tested in it.
+    before: Option<String>,
+}
 
+/// Facts for the form: images and flavors of the cloud, and the deployment of the test.
+type Known = (CloudFacts, Place);
+
+/// The form, as soon as its facts are loaded.
 #[component]
-fn Start(draft: CatalogEntry, open: RwSignal<bool>) -> impl IntoView {
-    let known: Load<Known> = Load::new(|| async {
-        let facts = client::cloud_facts().await?;
-        Ok((facts, client::deployments().await?))
-    });
+fn Start(
+    /// The stored draft.
+    draft: CatalogEntry,
+    /// True while the dialog is open.
+    open: RwSignal<bool>,
+) -> impl IntoView {
     let draft = StoredValue::new(draft);
+    let known: Load<Known> = Load::new(move || {
+        let item = draft.with_value(|draft| draft.item.clone());
+        async move {
+            let facts = client::cloud_facts().await?;
+            Ok((facts, place(&item).await?))
+        }
+    });
     known.view(
         || skeleton::rows(3),
-        move |(facts, deployments): Known| {
+        move |(facts, Place { name, before }): Known| {
             let draft = draft.get_value();
-            let name = deployment_name(&draft.item.name);
-            let is_live = |one: &Deployment| one.state != DeploymentState::Undeployed;
-            let mut deployments = deployments.into_iter();
-            let before = deployments.find(|one| one.name == name && is_live(one));
-            let before = before.map(|one| one.id);
             view! { <Form draft facts before name open /> }
         },
     )
 }
 
+/// Image, flavor and required inputs of the test.
 #[component]
 fn Form(
+    /// The stored draft.
     draft: CatalogEntry,
+    /// Facts with images and flavors.
     facts: CloudFacts,
     /// Id of the deployment of the draft before this one.
     before: Option<String>,
     /// Name of the deployment.
     name: String,
+    /// True while the dialog is open.
     open: RwSignal<bool>,
 ) -> impl IntoView {
     let navigate = StoredValue::new_local(use_navigate());
@@ -228,9 +245,37 @@ fn Form(
     }
 }
 
-/// The name of the deployment in which drafts of an item are tested.
-fn deployment_name(item: &str) -> String {
-    format!("test-{item}").chars().take(NAME_MAX).collect()
+/// The deployment of the test. One that has the name and no component of the item is no test, so it is left alone.
+async fn place(item: &CatalogItem) -> Answer<Place> {
+    let deployments = client::deployments().await?;
+    let mut number = 1;
+    loop {
+        let name = deployment_name(&item.name, number);
+        let mut live = deployments
+            .iter()
+            .filter(|one| one.state != DeploymentState::Undeployed);
+        let Some(found) = live.find(|one| one.name == name) else {
+            return Ok(Place { name, before: None });
+        };
+        let found = client::deployment(&found.id).await?;
+        if found.template.contains(&item.type_name()) {
+            let before = Some(found.id);
+            return Ok(Place { name, before });
+        }
+        number += 1;
+    }
+}
+
+/// The name of a deployment in which drafts of an item are tested.
+fn deployment_name(item: &str, number: u32) -> String {
+    let end = if number == 1 {
+        String::new()
+    } else {
+        format!("-{number}")
+    };
+    let start = format!("test-{item}");
+    let start: String = start.chars().take(NAME_MAX - end.len()).collect();
+    start + &end
 }
 
 /// The remembered choice if there still is such a name, or the first name.
@@ -241,13 +286,19 @@ fn first_choice(key: &str, names: &[String]) -> String {
         .unwrap_or_default()
 }
 
+/// A choice among names of the cloud.
 #[component]
 fn Choice(
+    /// Id of the control.
     id: &'static str,
+    /// Label of the control.
     label: &'static str,
+    /// The names to choose from.
     names: Vec<String>,
+    /// The chosen name.
     chosen: RwSignal<String>,
 ) -> impl IntoView {
+    let is_empty = names.is_empty();
     let options = names.into_iter().map(|name| {
         let own = name.clone();
         view! { <option value=name.clone() selected=move || chosen.with(|chosen| *chosen == own)>{name.clone()}</option> }
@@ -255,16 +306,24 @@ fn Choice(
     view! {
         <div class="field">
             <label for=id>{label}</label>
-            <select class="input" id=id on:change=move |event| chosen.set(event_target_value(&event))>
+            <select class="input" id=id required on:change=move |event| chosen.set(event_target_value(&event))>
                 {options.collect_view()}
             </select>
+            {is_empty.then(|| view! {
+                <p class="help">"The cloud lists none for this project. Open the dialog again in a minute, or ask the cloud's administrator."</p>
+            })}
         </div>
     }
 }
 
 /// The field of a required input.
 #[component]
-fn Input(input: Property, texts: RwSignal<BTreeMap<String, String>>) -> impl IntoView {
+fn Input(
+    /// The input.
+    input: Property,
+    /// Typed texts, by name of the input.
+    texts: RwSignal<BTreeMap<String, String>>,
+) -> impl IntoView {
     let id = format!("test-{}", input.name);
     let kind = if input.secret { "password" } else { "text" };
     let name = input.name.clone();
@@ -279,5 +338,19 @@ fn Input(input: Property, texts: RwSignal<BTreeMap<String, String>>) -> impl Int
             <input class="input" id=id type=kind required autocomplete="off" spellcheck="false" on:input=move |event| write(event_target_value(&event)) />
             {(!input.summary.is_empty()).then(|| view! { <p class="help">{input.summary}</p> })}
         </div>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tests_differ_and_have_a_limit() {
+        assert_eq!(deployment_name("hello", 1), "test-hello");
+        assert_eq!(deployment_name("hello", 2), "test-hello-2");
+        let long = deployment_name(&"x".repeat(80), 12);
+        assert_eq!(long.len(), NAME_MAX);
+        assert!(long.ends_with("x-12"), "{long}");
     }
 }

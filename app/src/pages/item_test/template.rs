@@ -34,7 +34,7 @@ pub fn required_inputs(draft: &CatalogEntry) -> Vec<Property> {
     required.cloned().collect()
 }
 
-/// What a user typed for an input, as a value of its type. The plan reports a text of another type.
+/// The typed text of an input as a value of its type. The plan reports a text of another type.
 pub fn value(kind: &PropertyKind, text: &str) -> Value {
     match kind {
         PropertyKind::String => Value::from(text),

@@ -19,7 +19,7 @@ pub struct Row {
     pub properties: Vec<PropertyChange>,
     /// Address of the resource in the designer.
     pub design: Option<String>,
-    /// Who uploaded its catalogue item, in words. `None` for resources of the cloud and for the server's items.
+    /// The uploader of its catalogue item, in words. `None` for resources of the cloud and for the server's items.
     pub uploader: Option<String>,
 }
 

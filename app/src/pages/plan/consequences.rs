@@ -67,7 +67,7 @@ pub fn of(change: &Change, plan: &Plan) -> Vec<Consequence> {
 fn of_replacement(resource_type: &str) -> Option<Consequence> {
     match resource_type {
         SERVER => loss(
-            "A new server is created from its image. Data on its own disk is lost, also that in snapshots; attached volumes stay.",
+            "A new server is created from its image. Data on its own disk is lost, and its snapshots with it; attached volumes stay.",
         ),
         "OS::Cinder::Volume" => loss("A new volume takes its place. Its data is lost."),
         "OS::Neutron::FloatingIP" => loss("The public address changes."),
@@ -100,7 +100,7 @@ fn of_replacement(resource_type: &str) -> Option<Consequence> {
 fn of_deletion(resource_type: &str) -> Option<Consequence> {
     match resource_type {
         SERVER => {
-            loss("Data on its own disk is lost, also that in snapshots; attached volumes stay.")
+            loss("Data on its own disk is lost, and its snapshots with it; attached volumes stay.")
         }
         "OS::Cinder::Volume" => loss("Its data is lost."),
         "OS::Neutron::FloatingIP" => loss("The public address is given back to the cloud."),
