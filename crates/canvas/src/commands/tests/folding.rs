@@ -137,6 +137,24 @@ fn a_server_is_added_to_a_folded_network() {
 }
 
 #[test]
+fn a_server_that_joins_a_moved_folded_network_is_inside_it_later() {
+    let mut hands = TestEditor::on(TWO_TIER);
+    let [front, web] = ["front", "web"].map(|name| rect(&hands, name));
+    fold(&mut hands, "front");
+    let way = CanvasVector {
+        dx: -1600.0,
+        dy: 160.0,
+    };
+    let moved = hands.with(|input| nudge(input, &["front".to_owned()], way));
+    hands.take(Ok(moved));
+    let server = hands.drop_on(Item::PrivateServer, "front");
+    fold(&mut hands, "front");
+    assert_eq!(rect(&hands, "front").corner(), front.moved(way).corner());
+    assert_eq!(rect(&hands, "web"), web.moved(way));
+    assert!(!rect(&hands, &server).overlaps(rect(&hands, "web")));
+}
+
+#[test]
 fn a_folded_network_is_connected_as_any_other() {
     let mut hands = TestEditor::on(TWO_TIER);
     fold(&mut hands, "back");
