@@ -137,8 +137,9 @@ fn a_server_is_added_to_a_folded_network() {
 }
 
 #[test]
-fn a_server_that_joins_a_moved_folded_network_is_inside_it_later() {
+fn servers_that_join_a_moved_folded_network_are_inside_it_later() {
     let mut hands = TestEditor::on(TWO_TIER);
+    let free = hands.drop(Item::PrivateServer, 900.0, 2000.0);
     let [front, web] = ["front", "web"].map(|name| rect(&hands, name));
     fold(&mut hands, "front");
     let way = CanvasVector {
@@ -147,11 +148,16 @@ fn a_server_that_joins_a_moved_folded_network_is_inside_it_later() {
     };
     let moved = hands.with(|input| nudge(input, &["front".to_owned()], way));
     hands.take(Ok(moved));
-    let server = hands.drop_on(Item::PrivateServer, "front");
+    let dropped = hands.drop_on(Item::PrivateServer, "front");
+    hands.connect(&free, "front");
     fold(&mut hands, "front");
-    assert_eq!(rect(&hands, "front").corner(), front.moved(way).corner());
+    let frame = rect(&hands, "front");
+    assert_eq!(frame.corner(), front.moved(way).corner());
+    assert!(frame.width < 1000.0 && frame.height < 1000.0, "{frame:?}");
     assert_eq!(rect(&hands, "web"), web.moved(way));
-    assert!(!rect(&hands, &server).overlaps(rect(&hands, "web")));
+    for server in [free, dropped] {
+        assert!(!rect(&hands, &server).overlaps(rect(&hands, "web")));
+    }
 }
 
 #[test]
