@@ -70,7 +70,7 @@ enum Figure {
     Engine,
     /// A thousand viewers of one run.
     Viewers,
-    /// Whether the server is alive for others while it is attacked over HTTP.
+    /// Answers of the server to others during attacks over HTTP.
     Attacks,
 }
 

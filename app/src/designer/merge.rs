@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use api::{Design, DesignRequest, DesignVersion, Layout, TemplateFiles};
+use api::{Design, DesignRequest, DesignVersion, Layout, NodeCorner, NodePosition, TemplateFiles};
 use hot::document::{self, Conflict, Document, Side, either};
 
 /// Sides chosen by the user, by the path of the conflict. [`Side::One`] is this page.
@@ -112,7 +112,14 @@ fn layout(base: &Layout, one: &Layout, other: &Layout) -> Layout {
     let place = |name: &String| {
         let at = |layout: &Layout| layout.nodes.get(name).copied();
         let (old, one, other) = (at(base), at(one), at(other));
-        let place = either(old, one, other).unwrap_or(one);
+        let place = match (old, one, other) {
+            (Some(old), Some(one), Some(other))
+                if one.folded.is_some() || other.folded.is_some() =>
+            {
+                Some(folded(old, one, other))
+            }
+            _ => either(old, one, other).unwrap_or(one),
+        };
         place.map(|place| (name.clone(), place))
     };
     Layout {
@@ -120,9 +127,32 @@ fn layout(base: &Layout, one: &Layout, other: &Layout) -> Layout {
     }
 }
 
+/// The place of a network that is folded on one of the sides.
+///
+/// The places of its contents are relative to its origin: its corner, or the corner before it was folded. So the origin is
+/// merged as these places are, apart from the position of the folded network.
+fn folded(old: NodePosition, one: NodePosition, other: NodePosition) -> NodePosition {
+    let corner = |place: NodePosition| NodeCorner {
+        x: place.x,
+        y: place.y,
+    };
+    let origin = |place: NodePosition| place.folded.unwrap_or(corner(place));
+    let origin = either(origin(old), origin(one), origin(other)).unwrap_or(origin(one));
+    let corner = either(corner(old), corner(one), corner(other)).unwrap_or(corner(one));
+    let folds = |place: NodePosition| place.folded.is_some();
+    let is_folded = either(folds(old), folds(one), folds(other)).unwrap_or(folds(one));
+    let at = if is_folded { corner } else { origin };
+    NodePosition {
+        x: at.x,
+        y: at.y,
+        folded: is_folded.then_some(origin),
+        ..either(old, one, other).unwrap_or(one)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use api::{DesignVersionSummary, NodePosition};
+    use api::DesignVersionSummary;
 
     use super::*;
 
@@ -200,6 +230,37 @@ mod tests {
         assert_eq!(merged.beside, beside(&[("x", "2"), ("y", "1"), ("z", "1")]));
         assert_eq!(merged.layout, at(&[("a", 2.0), ("b", 3.0)]));
         assert_eq!(merged.base_version, Some(5));
+    }
+
+    #[test]
+    fn contents_of_a_network_that_one_folds_and_the_other_moves_stay_inside_it() {
+        let place = |x: f64, folded: Option<f64>| NodePosition {
+            x,
+            folded: folded.map(|x| NodeCorner { x, y: 0.0 }),
+            ..NodePosition::default()
+        };
+        let nodes = |network: NodePosition, server: f64| {
+            let server = place(server, None);
+            let nodes = [
+                ("network".to_owned(), network),
+                ("server".to_owned(), server),
+            ];
+            Layout {
+                nodes: nodes.into(),
+            }
+        };
+        let base = nodes(place(100.0, None), 116.0);
+        let folds = nodes(place(100.0, Some(100.0)), 116.0);
+        let moves = nodes(place(900.0, None), 916.0);
+        let both = nodes(place(900.0, Some(900.0)), 916.0);
+        assert_eq!(layout(&base, &folds, &moves), both);
+        assert_eq!(layout(&base, &moves, &folds), both);
+
+        let base = nodes(place(500.0, Some(100.0)), 116.0);
+        let moves = nodes(place(700.0, Some(100.0)), 116.0);
+        let unfolds = nodes(place(500.0, None), 516.0);
+        assert_eq!(layout(&base, &moves, &unfolds), unfolds);
+        assert_eq!(layout(&base, &unfolds, &moves), unfolds);
     }
 
     #[test]

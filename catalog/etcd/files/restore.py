@@ -37,16 +37,16 @@ def call(port, path, body):
         return json.load(response)
 
 
-def lasting(port):
-    """Keys and values, both in Base64, without those of a lease."""
+def keys(port):
+    """Keys and values, both in Base64. A key of a lease has no value here."""
     key = b"\0"
     while True:
         body = {"key": base64.b64encode(key).decode(), "range_end": "AA==", "limit": PAGE_KEYS}
         page = call(port, "/v3/kv/range", body)
         entries = page.get("kvs", [])
         for entry in entries:
-            if entry.get("lease", "0") == "0":
-                yield entry["key"], entry.get("value", "")
+            is_lasting = entry.get("lease", "0") == "0"
+            yield entry["key"], entry.get("value", "") if is_lasting else None
         if not page.get("more") or not entries:
             return
         key = base64.b64decode(entries[-1]["key"]) + b"\0"
@@ -59,10 +59,15 @@ def write(port, operations):
 
 def replace(snapshot, live):
     """Writes the keys of one store into another one, and deletes those that are only there. Returns both numbers."""
-    wanted = dict(lasting(snapshot))
-    there = dict(lasting(live))
-    puts = [{"requestPut": {"key": key, "value": value}} for key, value in wanted.items() if there.get(key) != value]
-    stale = [{"requestDeleteRange": {"key": key}} for key in there if key not in wanted]
+    wanted = {key: value for key, value in keys(snapshot) if value is not None}
+    now = dict(keys(live))
+    leased = {key for key, value in now.items() if value is None}
+    puts = [
+        {"requestPut": {"key": key, "value": value}}
+        for key, value in wanted.items()
+        if key not in leased and now.get(key) != value
+    ]
+    stale = [{"requestDeleteRange": {"key": key}} for key in now if key not in leased and key not in wanted]
     batch, size = [], 0
     for operation in puts + stale:
         length = len(json.dumps(operation))

@@ -14,7 +14,7 @@ pub struct SnapshotRequest {
 }
 
 impl SnapshotRequest {
-    /// What is wrong with the name, as the rest of a sentence. `None` if nothing is.
+    /// Problem of the name, as a sentence. `None` if the name is valid.
     pub fn problem(&self) -> Option<&'static str> {
         let name = self.name.trim();
         let is_long = name.chars().count() > SNAPSHOT_NAME_CHARS_MAX;

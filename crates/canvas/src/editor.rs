@@ -202,6 +202,11 @@ impl Editor {
             }
         }
         for (name, place) in &proposal.places {
+            if is_in_folded_frame(document.template(), &places, name) {
+                // The frame's contents have places of another origin. It gets a free one when the frame is unfolded.
+                places.remove(name);
+                continue;
+            }
             let old = places.get(name).copied().unwrap_or_default();
             places.insert(
                 name.clone(),
@@ -314,4 +319,14 @@ impl Editor {
         self.document = document;
         self.places = places;
     }
+}
+
+/// True if a resource is a server in a folded frame.
+fn is_in_folded_frame(template: &Template, places: &Places, name: &str) -> bool {
+    let server = template.resource(name);
+    let server = server.filter(|resource| resource.resource_type == types::SERVER);
+    let first = server.and_then(|server| drawing::interfaces(template, server).into_iter().next());
+    let frame = first.and_then(|first| first.network);
+    let place = frame.and_then(|frame| places.get(&frame));
+    place.is_some_and(|place| place.folded.is_some())
 }

@@ -14,7 +14,10 @@ use super::{
     join::{self, End},
     list_length, property_path, subnet_for, unique_name,
 };
-use crate::drawing::{INTERNET, Node, NodeKind, frame_of, interfaces, plain_reference};
+use crate::{
+    drawing::{INTERNET, Node, NodeKind, frame_of, interfaces, plain_reference},
+    layout::Place,
+};
 
 /// The proposal for connecting `from` with `to`.
 ///
@@ -104,6 +107,12 @@ fn attach(input: &CommandInput<'_>, server: &Node, frame: &Node) -> Result<Propo
             "networks",
             json!({ "network": get_resource(&frame.name) }),
         )],
+        // A server in a folded network has no place yet (see `Editor::apply`).
+        places: frame
+            .is_folded
+            .then(|| (server.name.clone(), Place::at(server.rect.corner())))
+            .into_iter()
+            .collect(),
         select: vec![server.name.clone()],
         ..Proposal::default()
     })

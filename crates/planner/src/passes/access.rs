@@ -3,8 +3,8 @@
 //! Each such server gets a group, on all its ports. It joins the groups that are drawn. A server without software keeps
 //! the project's default group, too, if none is drawn. The ports of its components are open to everybody if the server is
 //! public. Otherwise they are open to the servers whose components are connected to it or, without connections, to its
-//! own subnets. Ports for peers are open to the servers of peers only. SSH is open to the bastion's group only. The bastion itself has no SSH rule, since the engine adds one
-//! during a run.
+//! own subnets. Ports for peers are open to the servers of peers only. SSH is open to the bastion's group only. The
+//! bastion itself has no SSH rule, since the engine adds one during a run.
 //!
 //! Rules are inside their group, except where two groups would wait for each other: groups are created in a fixed
 //! order, the bastion's first, and a rule that refers to a later group becomes a separate resource. So no drawing can

@@ -2,7 +2,8 @@
 //!
 //! A user can mark it. Otherwise the public server that reaches most of the other servers is selected (among equals the
 //! first by name), with a notice. Servers that it does not reach get a warning. Deployments without software
-//! and without signals over SSH have no bastion. Such signals wait for it.
+//! and without signals over SSH have no bastion. Such signals wait for it, so a server that waits for them is selected
+//! last.
 //!
 //! Templates for Heat have no marks, since Heat's agent polls from within. If none of their servers is public, one with a
 //! software deployment, or one that signals, becomes the bastion, with a warning.
@@ -57,14 +58,15 @@ fn select(
     if is_private {
         candidates = deployment_hosts(model);
     }
-    let reached = |candidate: &String| {
+    let late = after_signals(model);
+    let suits = |candidate: &String| {
         let reached = hosts
             .iter()
             .filter(|host| reachability.reaches(model, candidate, host));
-        reached.count()
+        (!late.contains(candidate), reached.count())
     };
     // `max_by_key` takes the last of equals, so the first by name comes last.
-    let Some(picked) = candidates.into_iter().rev().max_by_key(reached) else {
+    let Some(picked) = candidates.into_iter().rev().max_by_key(suits) else {
         let host = hosts.first().map(String::as_str).unwrap_or_default();
         let message = format!(
             "`{host}` carries software, but no server can be reached from outside; mark one server public"
@@ -90,6 +92,20 @@ fn select(
         spec.marks.bastion = true;
     }
     diagnostics
+}
+
+/// Resources that come after a wait whose signals are fetched. The bastion, which the wait requires, must be none of them.
+fn after_signals(model: &Model) -> BTreeSet<String> {
+    let waits = model.iter().filter(|(_, spec)| spec.fetches_signals());
+    let waits: Vec<&str> = waits.map(|(name, _)| name).collect();
+    if waits.is_empty() {
+        return BTreeSet::new();
+    }
+    let dependents = Dependents::of(model);
+    let late = waits
+        .into_iter()
+        .flat_map(|wait| dependents.of_resource(wait));
+    late.map(str::to_owned).collect()
 }
 
 /// Servers with a software deployment, and those whose signals are fetched, by name.

@@ -20,7 +20,9 @@ type Consumers = BTreeMap<(String, String), BTreeSet<String>>;
 pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     for ((provider, variable), consumers) in connected(model, context) {
         let entries = consumers.into_iter().map(|consumer| {
-            let why = format!("is what `{consumer}` alone identifies itself to `{provider}` with");
+            let why = format!(
+                "is the secret of `{consumer}` for `{provider}`, which no other component gets"
+            );
             let secret = model.derive(
                 // A consumer in a group keeps its secret among the other resources of its member.
                 &format!("{consumer}_at_{}", provider.replace('/', "_")),

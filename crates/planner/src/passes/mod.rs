@@ -26,6 +26,7 @@ use types::{
 mod access;
 mod bastion;
 mod consumers;
+mod dependents;
 mod floating_ip;
 mod inputs;
 mod key;
@@ -34,6 +35,8 @@ mod ports;
 mod reachability;
 mod router;
 mod subnets;
+
+pub(crate) use dependents::Dependents;
 
 /// Input of passes, without the model.
 pub struct PassContext<'a> {

@@ -10,8 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use hot::{diagnostic::Diagnostic, expr::Expr, template::members::SCALING_POLICY, text::few};
 use types::{UPDATE_WAIT_CONDITION_HANDLE, is_wait_condition, is_wait_condition_handle};
 
-use crate::{cloud::CloudFacts, passes::Model, scaling, workflow::ResourceSpec};
-use uses::{Dependents, Uses};
+use crate::{
+    cloud::CloudFacts,
+    passes::{Dependents, Model},
+    scaling,
+    workflow::ResourceSpec,
+};
+use uses::Uses;
 
 /// Code of these problems.
 const CODE: &str = "signal-url-missing";
@@ -435,6 +440,18 @@ mod tests {
             "{checked}"
         );
         assert!(plan.workflow.is_none());
+    }
+
+    #[test]
+    fn a_server_behind_the_wait_becomes_no_bastion_by_itself() {
+        let both = SENDS.replace("  later:", "  aft:").replace(
+            "    depends_on: wait\n",
+            "    depends_on: wait\n    metadata: {stackloom: {public: true}}\n",
+        );
+        let (_, plan) = planned(&both, Some(false), &Deployed::default());
+        let resources = plan.workflow.expect("no circle").resources;
+        assert!(resources["gate"].marks.bastion);
+        assert!(!resources["aft"].marks.bastion);
     }
 
     #[test]

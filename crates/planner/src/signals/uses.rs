@@ -1,4 +1,4 @@
-//! The resources that use a handle, and those that come after a wait.
+//! The resources that use a handle.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,11 +8,7 @@ use types::{
     is_wait_condition_handle,
 };
 
-use crate::{
-    graph,
-    passes::{self, Model},
-    workflow::ResourceSpec,
-};
+use crate::{passes::Model, workflow::ResourceSpec};
 
 /// The uses of handles by resources, and by contents that resources get.
 pub(super) struct Uses<'m> {
@@ -109,38 +105,4 @@ fn is_content(spec: &ResourceSpec) -> bool {
             | "OS::Heat::MultipartMime"
             | "OS::Heat::Value"
     )
-}
-
-/// For each resource, those that require it.
-pub(super) struct Dependents<'m>(HashMap<&'m str, Vec<&'m str>>);
-
-impl<'m> Dependents<'m> {
-    pub fn of(model: &'m Model) -> Dependents<'m> {
-        let nodes: Vec<graph::Node<'m>> = model
-            .iter()
-            .map(|(name, spec)| passes::node(name, spec))
-            .collect();
-        let mut dependents: HashMap<&str, Vec<&str>> = HashMap::new();
-        let required = graph::requirements(&nodes, graph::Rules::Plan);
-        for (node, required) in nodes.iter().zip(required) {
-            for name in required {
-                dependents.entry(name).or_default().push(node.name);
-            }
-        }
-        Dependents(dependents)
-    }
-
-    /// The resources that require this one, directly or through others.
-    pub fn of_resource(&self, name: &str) -> HashSet<&'m str> {
-        let mut found = HashSet::new();
-        let mut open = vec![name];
-        while let Some(name) = open.pop() {
-            for &dependent in self.0.get(name).into_iter().flatten() {
-                if found.insert(dependent) {
-                    open.push(dependent);
-                }
-            }
-        }
-        found
-    }
 }

@@ -137,6 +137,30 @@ fn a_server_is_added_to_a_folded_network() {
 }
 
 #[test]
+fn servers_that_join_a_moved_folded_network_are_inside_it_later() {
+    let mut hands = TestEditor::on(TWO_TIER);
+    let free = hands.drop(Item::PrivateServer, 900.0, 2000.0);
+    let [front, web] = ["front", "web"].map(|name| rect(&hands, name));
+    fold(&mut hands, "front");
+    let way = CanvasVector {
+        dx: -1600.0,
+        dy: 160.0,
+    };
+    let moved = hands.with(|input| nudge(input, &["front".to_owned()], way));
+    hands.take(Ok(moved));
+    let dropped = hands.drop_on(Item::PrivateServer, "front");
+    hands.connect(&free, "front");
+    fold(&mut hands, "front");
+    let frame = rect(&hands, "front");
+    assert_eq!(frame.corner(), front.moved(way).corner());
+    assert!(frame.width < 1000.0 && frame.height < 1000.0, "{frame:?}");
+    assert_eq!(rect(&hands, "web"), web.moved(way));
+    for server in [free, dropped] {
+        assert!(!rect(&hands, &server).overlaps(rect(&hands, "web")));
+    }
+}
+
+#[test]
 fn a_folded_network_is_connected_as_any_other() {
     let mut hands = TestEditor::on(TWO_TIER);
     fold(&mut hands, "back");

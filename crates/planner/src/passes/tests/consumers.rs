@@ -61,7 +61,7 @@ fn a_database_without_consumers_is_left_as_it_is() {
     assert!(shown.contains("~ data: base listen_port=3306"), "{shown}");
 }
 
-/// What a run of a plan leaves behind.
+/// Deployed resources after a run of a plan.
 fn done(plan: &Plan) -> Deployed {
     Deployed::of(plan.workflow.as_ref().unwrap().resources.clone())
 }
