@@ -8,7 +8,7 @@ use sqlx::Row as _;
 use crate::{
     Error, Result, Store, Tenant, Transaction,
     column::to_i64,
-    database::{Row, read_all},
+    database::{Row, read_all, statement},
 };
 
 /// A snapshot.
@@ -147,6 +147,18 @@ impl Store {
         resource: &str,
     ) -> Result<()> {
         let mut transaction = self.begin("deleting a part of a snapshot").await?;
+        // One at a time: of two last parts, neither would see that the other one goes too.
+        sqlx::query(statement(&[
+            "SELECT run FROM snapshots \
+             WHERE run IN (SELECT id FROM runs WHERE id = $1 AND cloud = $2 AND project_id = $3)",
+            self.kind.lock_rows(),
+        ]))
+        .bind(snapshot)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
         sqlx::query(
             "DELETE FROM snapshot_parts WHERE snapshot = $1 AND resource = $2 \
              AND snapshot IN (SELECT id FROM runs WHERE id = $1 AND cloud = $3 AND project_id = $4)",
@@ -292,6 +304,33 @@ mod tests {
                 let listed = store.snapshot_list(own, "d").await.unwrap();
                 assert_eq!(listed.len(), left);
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn the_last_parts_take_their_snapshot_with_them_also_at_the_same_time() {
+        let own = &tenant();
+        for Database { store, .. } in &Database::each().await {
+            deployment_insert(store, own, "d").await;
+            run_insert(store, own, "d", "r", &Default::default()).await;
+            let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+            let parts = names.map(|name| (name, "T", name));
+            let mut transaction = store.begin("testing").await.unwrap();
+            let inserted = transaction.snapshot_insert(own, "r", "before", &parts);
+            inserted.await.unwrap();
+            transaction.commit().await.unwrap();
+
+            let mut deletions = tokio::task::JoinSet::new();
+            for name in names {
+                let store = store.clone();
+                let deletion =
+                    async move { store.snapshot_part_delete(&tenant(), "r", name).await };
+                deletions.spawn(deletion);
+            }
+            for deleted in deletions.join_all().await {
+                deleted.unwrap();
+            }
+            assert_eq!(store.snapshot_list(own, "d").await.unwrap(), []);
         }
     }
 }
