@@ -4,6 +4,11 @@
 # each than is allowed. `discard` removes them.
 set -u
 cd "$2" 2>/dev/null || exit 0
+# Any user can make the folder, also as a link to a folder in which only root may read and delete.
+if [ "$(pwd -P)" != "$(cd "${2%/*}" && pwd -P)/${2##*/}" ]; then
+    echo "$2 is a link, so the signals in it are not read" >&2
+    exit 1
+fi
 case $1 in
 read)
     left=$3
