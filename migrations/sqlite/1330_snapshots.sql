@@ -16,4 +16,3 @@ CREATE TABLE snapshot_parts (
     bytes       BIGINT,  -- size of the copy, if the cloud tells
     PRIMARY KEY (snapshot, resource)
 );
-CREATE INDEX snapshot_parts_by_physical_id ON snapshot_parts (physical_id);
