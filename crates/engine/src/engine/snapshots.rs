@@ -166,6 +166,9 @@ impl Engine {
             .await?;
         let mut transaction = store.begin("storing a restoration").await?;
         let run = self.store_run(&mut transaction, &run).await?;
+        // A repair must not replace a server that was just restored.
+        let outdated = transaction.deployment_outdate_check(tenant, deployment);
+        outdated.await?;
         transaction.commit().await?;
         self.started(actor, deployment, run).await
     }

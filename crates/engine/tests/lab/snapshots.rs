@@ -248,10 +248,19 @@ async fn a_failure_of_the_cloud_leaves_the_deployment_as_it_was() {
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     let reason = run.reason.unwrap();
     assert!(reason.contains("`web` was not restored"), "{reason}");
+    let check = bench.check(&deployment).await;
+    assert!(check.has_damage(), "{check:#?}");
     // A server in error can be restored again.
     bench.lab.faults().clear();
     let run = bench.restore(&deployment, &good.id).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    // What was found before it is outdated: a repair would replace the server.
+    let shown = bench.shown(&deployment).await;
+    assert!(shown.check.is_some() && shown.present_check().is_none());
+    let refused = bench.try_repair(&deployment, &check).await;
+    assert!(refusal(refused).contains("after its last check"));
+    let again = bench.check(&deployment).await;
+    assert_eq!(again.findings, []);
 }
 
 #[tokio::test]
