@@ -156,6 +156,21 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_that_cannot_be_read_is_no_empty_signal() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("1259"), "{}").unwrap();
+        let spool = folder.path().to_str().unwrap();
+        let read = |before: &str| {
+            let script = format!("{before}\n{SCRIPT}");
+            shell(&[&script, "sh", "read", spool, "64", "20"], "")
+        };
+        assert_eq!(read("").as_deref(), Some("1259 e30=\n"));
+        for failure in ["head() { return 1; }", "base64() { return 1; }"] {
+            assert_eq!(read(failure), None, "{failure}");
+        }
+    }
+
+    #[test]
     fn a_line_without_the_name_of_a_file_is_no_signal() {
         let long = "1".repeat(NAME_BYTES_MAX + 1);
         let printed = format!("1-2-a e30=\n../x e30=\n1\0 e30=\n{long} e30=\n1 no base64\n");

@@ -16,8 +16,17 @@ read)
         [ "$left" -gt 0 ] || break
         case $file in *[!0-9A-Za-z-]*) continue ;; esac
         [ -f "$file" ] && [ ! -L "$file" ] || continue
+        # The status of a pipeline is that of its end, so a failure of `head` is told past it.
+        body=$({ { head -c "$(($4 + 1))" "$file" || echo '!' >&3; } | base64; } 3>&1) || body='!'
+        case $body in
+        *!*)
+            echo "$2/$file cannot be read" >&2
+            exit 1
+            ;;
+        esac
         printf '%s ' "$file"
-        head -c "$(($4 + 1))" "$file" | base64 | tr -d '\n'
+        # Without quotes, so that the line breaks are left out.
+        printf '%s' $body
         echo
         left=$((left - 1))
     done
