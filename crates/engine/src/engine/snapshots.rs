@@ -10,6 +10,7 @@
 
 use api::{DeploymentState, LeftAlone, ResourceState, RunKind, Snapshot, SnapshotPart, Started};
 use drivers::DriverError;
+use hot::text::few;
 use planner::{
     plan::snapshots,
     workflow::{Origin, Workflow, copy_of},
@@ -211,6 +212,25 @@ impl Engine {
             )));
         }
         Ok(())
+    }
+
+    /// Checks that nothing is left of the snapshots of an undeployed deployment. A forced undeployment leaves what the cloud
+    /// does not delete.
+    pub(super) async fn check_without_snapshots(&self, row: &DeploymentRow) -> Result<()> {
+        if row.shown.state != DeploymentState::Undeployed {
+            return Ok(());
+        }
+        let store = &self.core.store;
+        let left = store.snapshot_list(&row.tenant, &row.shown.id).await?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = left.iter().map(|one| one.name.as_str()).collect();
+        Err(Error::NotPossibleNow(format!(
+            "`{}` has left images of its snapshots in the cloud: {}. Delete these snapshots first",
+            row.shown.name,
+            few(&names)
+        )))
     }
 
     async fn snapshot_row(

@@ -1,7 +1,7 @@
 //! Snapshots of deployments, and their restoration.
 
 use api::{DeploymentState, Run, RunKind, RunState, Snapshot, StepState};
-use engine::Error;
+use engine::{Error, Force};
 use lab::{ActionFault, CallFault, Fault};
 use openstack::image::Image;
 
@@ -306,6 +306,31 @@ async fn what_cannot_be_restored_is_named_or_refused() {
     assert!(refusal(refused.await).contains("is suspended"));
     let run = bench.undeploy(&deployment).await;
     assert_eq!((run.state, bench.left()), (RunState::Succeeded, Vec::new()));
+}
+
+#[tokio::test]
+async fn a_deployment_is_not_removed_while_its_snapshots_are_in_the_cloud() {
+    let bench = Bench::new().await;
+    let deployment = bench.two_servers().await;
+    let taken = bench.take(&deployment, "kept").await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("image".into()),
+        method: Some("DELETE".into()),
+        status: Some(403),
+        ..CallFault::default()
+    }));
+    let engine = &bench.engine;
+    let forced = engine.undeploy(&bench.actor, &deployment, Force::Yes).await;
+    let run = bench.end_of(&forced.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.images().await.len(), 2);
+    let refused = engine.remove(&bench.tenant, &deployment).await;
+    assert!(refusal(refused).contains("its snapshots in the cloud: `kept`"));
+
+    bench.lab.faults().clear();
+    bench.delete(&deployment, &taken.id).await.unwrap();
+    assert_eq!(bench.images().await, []);
+    engine.remove(&bench.tenant, &deployment).await.unwrap();
 }
 
 #[tokio::test]
