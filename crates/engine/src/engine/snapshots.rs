@@ -15,7 +15,7 @@ use planner::{
     plan::snapshots,
     workflow::{Origin, Workflow, copy_of},
 };
-use store::{DeploymentRow, ResourceRow, SnapshotPartRow, SnapshotRow};
+use store::{DeploymentRow, Outcome, ResourceRow, SnapshotPartRow, SnapshotRow};
 use types::SERVER;
 
 use super::{Engine, Force, start::NewRun, suspension::not_suspended};
@@ -170,6 +170,12 @@ impl Engine {
         // A repair must not replace a server that was just restored.
         let outdated = transaction.deployment_outdate_check(tenant, deployment);
         outdated.await?;
+        if !transaction.snapshot_is_kept(tenant, snapshot).await? {
+            return Err(Error::NotPossibleNow(format!(
+                "the deletion of the snapshot `{}` has begun. Delete it again if a part of it is left",
+                wanted.name
+            )));
+        }
         transaction.commit().await?;
         self.started(actor, deployment, run).await
     }
@@ -179,13 +185,19 @@ impl Engine {
         let row = self.deployment_row(tenant, deployment).await?;
         let unwanted = self.snapshot_row(tenant, deployment, snapshot).await?;
         self.check_unchanging(&row).await?;
+        let store = &self.core.store;
+        let begun = store.snapshot_begin_deletion(tenant, deployment, snapshot);
+        if begun.await? == Outcome::Conflict {
+            // A run has begun, or another request has deleted it.
+            self.check_unchanging(&row).await?;
+            return Err(no_snapshot(snapshot));
+        }
         let mut refused = None;
         for part in &unwanted.parts {
             if let Err(error) = delete_part(&actor.session, part).await {
                 refused = Some(error);
                 continue;
             }
-            let store = &self.core.store;
             store
                 .snapshot_part_delete(tenant, &part.snapshot, &part.resource)
                 .await?;
@@ -241,10 +253,7 @@ impl Engine {
     ) -> Result<SnapshotRow> {
         let rows = self.core.store.snapshot_list(tenant, deployment).await?;
         let found = rows.into_iter().find(|row| row.run == snapshot);
-        found.ok_or_else(|| Error::NotFound {
-            what: "snapshot",
-            id: snapshot.to_owned(),
-        })
+        found.ok_or_else(|| no_snapshot(snapshot))
     }
 
     async fn new_run<'a>(
@@ -281,7 +290,20 @@ impl Engine {
     }
 }
 
-fn shown(row: SnapshotRow, there: &[ResourceRow]) -> Snapshot {
+fn no_snapshot(id: &str) -> Error {
+    Error::NotFound {
+        what: "snapshot",
+        id: id.to_owned(),
+    }
+}
+
+fn shown(mut row: SnapshotRow, there: &[ResourceRow]) -> Snapshot {
+    if row.is_deleting {
+        // What is left of it can only be deleted.
+        for part in &mut row.parts {
+            part.snapshot_id = None;
+        }
+    }
     let left_alone = left_alone(&row.parts, there);
     let parts = row.parts.into_iter().map(|part| SnapshotPart {
         is_restorable: is_restorable(&part, there),

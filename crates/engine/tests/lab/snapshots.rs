@@ -31,6 +31,16 @@ fn failure(action: &str) -> Fault {
     })
 }
 
+/// Images that nobody may delete.
+fn kept_images() -> Fault {
+    Fault::Call(CallFault {
+        service: Some("image".into()),
+        method: Some("DELETE".into()),
+        status: Some(403),
+        ..CallFault::default()
+    })
+}
+
 impl Bench {
     async fn two_servers(&self) -> String {
         let (started, run) = self.deploy(TWO_SERVERS).await;
@@ -261,6 +271,18 @@ async fn a_failure_of_the_cloud_leaves_the_deployment_as_it_was() {
     assert!(refusal(refused).contains("after its last check"));
     let again = bench.check(&deployment).await;
     assert_eq!(again.findings, []);
+
+    // A deletion that has begun can only be repeated.
+    bench.lab.faults().add(kept_images());
+    let deleted = bench.delete(&deployment, &good.id).await;
+    assert!(matches!(deleted, Err(Error::Cloud(_))), "{deleted:?}");
+    let engine = &bench.engine;
+    let refused = engine.restore_snapshot(&bench.actor, &deployment, &good.id);
+    assert!(refusal(refused.await).contains("has begun"));
+    assert!(bench.snapshots(&deployment).await[0].is_incomplete());
+    bench.lab.faults().clear();
+    bench.delete(&deployment, &good.id).await.unwrap();
+    assert_eq!(bench.images().await, []);
 }
 
 #[tokio::test]
@@ -313,12 +335,7 @@ async fn a_deployment_is_not_removed_while_its_snapshots_are_in_the_cloud() {
     let bench = Bench::new().await;
     let deployment = bench.two_servers().await;
     let taken = bench.take(&deployment, "kept").await;
-    bench.lab.faults().add(Fault::Call(CallFault {
-        service: Some("image".into()),
-        method: Some("DELETE".into()),
-        status: Some(403),
-        ..CallFault::default()
-    }));
+    bench.lab.faults().add(kept_images());
     let engine = &bench.engine;
     let forced = engine.undeploy(&bench.actor, &deployment, Force::Yes).await;
     let run = bench.end_of(&forced.unwrap().run).await;
