@@ -3,7 +3,8 @@
 CREATE TABLE snapshots (
     run        TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
     deployment TEXT COLLATE "C" NOT NULL REFERENCES deployments (id) ON DELETE CASCADE,
-    name       TEXT COLLATE "C" NOT NULL  -- for people
+    name       TEXT COLLATE "C" NOT NULL,  -- for people
+    deleting   BIGINT NOT NULL DEFAULT 0 CHECK (deleting IN (0, 1))  -- its deletion has begun: it is restored no more
 );
 CREATE INDEX snapshots_by_deployment ON snapshots (deployment);
 
@@ -16,4 +17,3 @@ CREATE TABLE snapshot_parts (
     bytes       BIGINT,  -- size of the copy, if the cloud tells
     PRIMARY KEY (snapshot, resource)
 );
-CREATE INDEX snapshot_parts_by_physical_id ON snapshot_parts (physical_id);

@@ -13,7 +13,8 @@ pub struct Check {
     pub time: String,
     /// User who asked for it.
     pub author: String,
-    /// Newest run of the deployment at that time. After another run, the check is outdated.
+    /// The deployment's last change at that time. After another change, the check is outdated, and after a restoration, when
+    /// this is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// Number of compared resources, and of components whose health was asked for.

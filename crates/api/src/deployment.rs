@@ -182,7 +182,7 @@ impl Deployment {
         }
     }
 
-    /// The last check, if no run has come after it.
+    /// The last check, if neither a change nor a restoration has come after it.
     pub fn present_check(&self) -> Option<&Check> {
         let check = self.check.as_ref();
         check.filter(|check| check.run == self.last_run)

@@ -64,7 +64,7 @@ pub struct SnapshotPart {
     pub resource: String,
     /// Id of the server in the cloud at that time.
     pub physical_id: String,
-    /// Id of its image in the cloud. Absent until it is complete.
+    /// Id of its image in the cloud. Absent until it is complete, and from the beginning of its deletion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<String>,
     /// Size of the image, as far as the cloud knows it.

@@ -387,6 +387,48 @@ impl Transaction {
         Ok(Outcome::of(done.rows_affected()))
     }
 
+    /// Makes the last check of a deployment outdated, and what its components said of their health, as another change does. The
+    /// deployment is locked by [`Transaction::deployment_hold`].
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn deployment_outdate_check(&mut self, tenant: &Tenant, id: &str) -> Result<()> {
+        let row = sqlx::query(
+            "SELECT last_check FROM deployments WHERE id = $1 AND cloud = $2 AND project_id = $3",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(self.connection())
+        .await;
+        let read = |row: &Row| from_json_column::<Check>(row.try_get("last_check")?);
+        let last = read_one(row, read, "reading a check")?;
+        if let Some(check) = last.flatten() {
+            let outdated = Check { run: None, ..check };
+            sqlx::query(
+                "UPDATE deployments SET last_check = $4 WHERE id = $1 AND cloud = $2 AND project_id = $3",
+            )
+            .bind(id)
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .bind(to_json(&outdated))
+            .execute(self.connection())
+            .await
+            .map_err(self.failed())?;
+        }
+        sqlx::query(
+            "UPDATE resources SET health_run = NULL WHERE deployment = $1 \
+             AND deployment IN (SELECT id FROM deployments WHERE id = $1 AND cloud = $2 AND project_id = $3)",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(self.connection())
+        .await
+        .map(drop)
+        .map_err(self.failed())
+    }
+
     /// Makes a failed deployment busy with its last run again. [`Outcome::Conflict`] if it is not failed, or another
     /// run came after.
     ///

@@ -405,7 +405,7 @@ mod tests {
     use super::*;
     use crate::{
         Entry, LogQuota, Outcome, Write,
-        testing::{Database, deployment_insert, run_insert, tenant},
+        testing::{Database, deployment_insert, run_insert, strangers, tenant},
     };
 
     fn write(change: ResourceChange) -> Write {
@@ -493,6 +493,22 @@ mod tests {
             checked("2999-01-03T00:00:00Z", Health::Healthy).await;
             let since = health().await.unwrap().since;
             assert_eq!(since.as_deref(), Some("2999-01-03T00:00:00Z"));
+            // A restoration makes the last check and its answers outdated.
+            let outdate = async |who: &Tenant| {
+                let mut transaction = store.begin("testing").await.unwrap();
+                let outdated = transaction.deployment_outdate_check(who, "d").await;
+                outdated.unwrap();
+                transaction.commit().await.unwrap();
+                let found = store.deployment_find(&tenant(), "d").await.unwrap();
+                let check = found.and_then(|row| row.shown.check).unwrap();
+                (check.run, health().await.unwrap().run)
+            };
+            for stranger in &strangers() {
+                let present = Some("r".to_owned());
+                assert_eq!(outdate(stranger).await, (present.clone(), present));
+            }
+            assert_eq!(outdate(&tenant()).await, (None, None));
+            assert_eq!(health().await.unwrap().since, since);
             // A new one begins anew.
             appender.append(&[&begin]).await.unwrap();
             assert_eq!(health().await.unwrap().since, None);

@@ -6,9 +6,9 @@
 use sqlx::Row as _;
 
 use crate::{
-    Error, Result, Store, Tenant, Transaction,
+    Error, Outcome, Result, Store, Tenant, Transaction,
     column::to_i64,
-    database::{Row, read_all},
+    database::{Row, read_all, statement},
 };
 
 /// A snapshot.
@@ -24,6 +24,8 @@ pub struct SnapshotRow {
     pub created: String,
     /// True if that run has ended.
     pub has_ended: bool,
+    /// True once its deletion has begun: it is restored no more.
+    pub is_deleting: bool,
     /// Its parts, by resource.
     pub parts: Vec<SnapshotPartRow>,
 }
@@ -62,7 +64,7 @@ impl Store {
         const DOING: &str = "listing snapshots";
         let parts = self.snapshot_part_list(tenant, deployment).await?;
         let rows = sqlx::query(
-            "SELECT s.run, s.name, r.author, r.created, r.state FROM snapshots s JOIN runs r ON r.id = s.run \
+            "SELECT s.run, s.name, s.deleting, r.author, r.created, r.state FROM snapshots s JOIN runs r ON r.id = s.run \
              WHERE s.deployment = $1 AND r.cloud = $2 AND r.project_id = $3 ORDER BY r.created DESC, s.run DESC",
         )
         .bind(deployment)
@@ -81,6 +83,7 @@ impl Store {
                 author: row.try_get("author")?,
                 created: row.try_get("created")?,
                 has_ended: matches!(state.as_str(), "succeeded" | "failed" | "cancelled"),
+                is_deleting: row.try_get::<i64, _>("deleting")? != 0,
             })
         };
         read_all(rows, read, DOING)
@@ -136,6 +139,45 @@ impl Store {
         Ok(())
     }
 
+    /// Begins the deletion of a snapshot, so that no restoration can begin. [`Outcome::Conflict`] if there is no such snapshot,
+    /// or a run of its deployment is at work, apart from commands.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn snapshot_begin_deletion(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+        snapshot: &str,
+    ) -> Result<Outcome> {
+        let mut transaction = self.begin("beginning the deletion of a snapshot").await?;
+        // A run locks the deployment too while it is stored, so one of both sees the other.
+        sqlx::query(
+            "UPDATE deployments SET updated = updated WHERE id = $1 AND cloud = $2 AND project_id = $3",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        let done = sqlx::query(
+            "UPDATE snapshots SET deleting = 1 WHERE run = $1 \
+             AND deployment IN (SELECT id FROM deployments WHERE id = $2 AND cloud = $3 AND project_id = $4) \
+             AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.deployment = $2 AND kind <> 'command' \
+             AND state NOT IN ('succeeded', 'failed', 'cancelled'))",
+        )
+        .bind(snapshot)
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        transaction.commit().await?;
+        Ok(Outcome::of(done.rows_affected()))
+    }
+
     /// Deletes a part, and its snapshot with the last one.
     ///
     /// # Errors
@@ -147,6 +189,18 @@ impl Store {
         resource: &str,
     ) -> Result<()> {
         let mut transaction = self.begin("deleting a part of a snapshot").await?;
+        // One at a time: of two last parts, neither would see that the other one goes too.
+        sqlx::query(statement(&[
+            "SELECT run FROM snapshots \
+             WHERE run IN (SELECT id FROM runs WHERE id = $1 AND cloud = $2 AND project_id = $3)",
+            self.kind.lock_rows(),
+        ]))
+        .bind(snapshot)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
         sqlx::query(
             "DELETE FROM snapshot_parts WHERE snapshot = $1 AND resource = $2 \
              AND snapshot IN (SELECT id FROM runs WHERE id = $1 AND cloud = $3 AND project_id = $4)",
@@ -189,6 +243,25 @@ impl Transaction {
         .fetch_one(self.connection())
         .await
         .map_err(self.failed())
+    }
+
+    /// True if a snapshot exists, and its deletion has not begun. It does not begin before the end of the transaction if that
+    /// has stored a run ([`Transaction::deployment_hold`]).
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn snapshot_is_kept(&mut self, tenant: &Tenant, snapshot: &str) -> Result<bool> {
+        let count: i64 = sqlx::query_scalar(
+            "SELECT COUNT(*) FROM snapshots s JOIN runs r ON r.id = s.run \
+             WHERE s.run = $1 AND s.deleting = 0 AND r.cloud = $2 AND r.project_id = $3",
+        )
+        .bind(snapshot)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_one(self.connection())
+        .await
+        .map_err(self.failed())?;
+        Ok(count > 0)
     }
 
     /// Stores the snapshot that a new run of a project takes of these resources, given by name, type and id in the
@@ -244,7 +317,10 @@ fn part(row: &Row) -> sqlx::Result<SnapshotPartRow> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Database, deployment_insert, run_insert, strangers, tenant};
+    use crate::{
+        Outcome, Tenant,
+        testing::{Database, deployment_insert, execute, run_insert, strangers, tenant},
+    };
 
     #[tokio::test]
     async fn a_snapshot_is_of_its_project_and_goes_with_its_last_part() {
@@ -292,6 +368,70 @@ mod tests {
                 let listed = store.snapshot_list(own, "d").await.unwrap();
                 assert_eq!(listed.len(), left);
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_snapshot_is_deleted_only_while_no_run_can_restore_it() {
+        let own = &tenant();
+        for Database { store, .. } in &Database::each().await {
+            deployment_insert(store, own, "d").await;
+            run_insert(store, own, "d", "r", &Default::default()).await;
+            let mut transaction = store.begin("testing").await.unwrap();
+            let parts = [("db", "T", "1")];
+            let inserted = transaction.snapshot_insert(own, "r", "before", &parts);
+            inserted.await.unwrap();
+            transaction.commit().await.unwrap();
+            let begin = async |tenant: &Tenant| {
+                let begun = store.snapshot_begin_deletion(tenant, "d", "r");
+                begun.await.unwrap()
+            };
+            let is_kept = async |tenant: &Tenant| {
+                let mut transaction = store.begin("testing").await.unwrap();
+                let is_kept = transaction.snapshot_is_kept(tenant, "r").await.unwrap();
+                transaction.commit().await.unwrap();
+                is_kept
+            };
+            assert_eq!(begin(own).await, Outcome::Conflict, "a run is at work");
+            let end = sqlx::query("UPDATE runs SET state = 'succeeded' WHERE id = 'r'");
+            execute(store, end).await;
+            for stranger in &strangers() {
+                assert_eq!(begin(stranger).await, Outcome::Conflict);
+                assert!(!is_kept(stranger).await);
+            }
+            assert!(is_kept(own).await);
+            for _ in 0..2 {
+                assert_eq!(begin(own).await, Outcome::Done, "it can be repeated");
+                assert!(!is_kept(own).await);
+            }
+            assert!(store.snapshot_list(own, "d").await.unwrap()[0].is_deleting);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_last_parts_take_their_snapshot_with_them_also_at_the_same_time() {
+        let own = &tenant();
+        for Database { store, .. } in &Database::each().await {
+            deployment_insert(store, own, "d").await;
+            run_insert(store, own, "d", "r", &Default::default()).await;
+            let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+            let parts = names.map(|name| (name, "T", name));
+            let mut transaction = store.begin("testing").await.unwrap();
+            let inserted = transaction.snapshot_insert(own, "r", "before", &parts);
+            inserted.await.unwrap();
+            transaction.commit().await.unwrap();
+
+            let mut deletions = tokio::task::JoinSet::new();
+            for name in names {
+                let store = store.clone();
+                let deletion =
+                    async move { store.snapshot_part_delete(&tenant(), "r", name).await };
+                deletions.spawn(deletion);
+            }
+            for deleted in deletions.join_all().await {
+                deleted.unwrap();
+            }
+            assert_eq!(store.snapshot_list(own, "d").await.unwrap(), []);
         }
     }
 }

@@ -286,7 +286,7 @@ fn restore_question(deployment: &str, snapshot: &Snapshot) -> Question {
             "The root disks of these servers become as they were at {time} UTC. Everything that was written on them since is lost, and the servers restart."
         ),
         String::from(
-            "Ids, addresses, networks and the template stay. Software that was installed or changed since is as it was then: update the deployment, or roll it back, to make both agree.",
+            "Ids, addresses, networks and the template stay. Software becomes as it was then, but its records stay, so an update without changes leaves it alone. Check the deployment afterwards: a repair sets up software again that is not healthy. Software without health checks, or that is healthy as it was then, is set up again by an update that changes its properties.",
         ),
     ];
     if !snapshot.left_alone.is_empty() {
@@ -365,6 +365,7 @@ mod tests {
         assert_eq!(question.title, "Restore shop from before?");
         assert_eq!(question.items, ["db"]);
         assert!(question.body[0].contains("2026-01-02 03:04 UTC"));
+        assert!(question.body[1].contains("Check the deployment afterwards"));
         assert_eq!(
             question.body.last().map(String::as_str),
             Some("Left alone: web (it was replaced since).")

@@ -5,6 +5,8 @@
 //! from the image: id, ports, volumes and metadata stay. A server that boots from a volume has no disk of its own; Nova
 //! would make an empty image and a snapshot of the volume.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use openstack::{Session, server_actions::ActionOutcome};
 use serde_json::{Value, json};
@@ -161,10 +163,13 @@ impl Restore for Server {
             .await?;
         images.retain(|image| {
             let name = image.name.as_deref().unwrap_or_default();
-            name.ends_with(&ending) || snapshot == Some(image.id.as_str())
+            name.ends_with(&ending)
         });
-        for image in images {
-            record::done_if_gone(session.image().image_delete(&image.id).await)?;
+        // The known one is not in the list if somebody shares or has renamed it.
+        let mut ids: BTreeSet<&str> = images.iter().map(|image| image.id.as_str()).collect();
+        ids.extend(snapshot);
+        for id in ids {
+            record::done_if_gone(session.image().image_delete(id).await)?;
         }
         Ok(())
     }

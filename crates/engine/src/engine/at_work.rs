@@ -4,12 +4,13 @@
 //! and waits for nothing, because it changes nothing. Instead it leaves out:
 //!
 //! - at its beginning, the resources that unfinished steps of the change at work make, change, delete, suspend or resume;
-//! - at its end, all such resources of the last change, if that has begun, ended or gone on in the meantime;
+//! - at its end, all such resources of the last change, if that has begun, ended or gone on in the meantime, and those of a
+//!   restoration at work;
 //! - both times, software on servers among these and on servers that a step has locked, such as a command that restarts it.
 
 use std::collections::BTreeSet;
 
-use api::StepState;
+use api::{RunKind, StepState};
 use planner::workflow::StepKind;
 use store::{DeploymentRow, ResourceRow};
 
@@ -61,12 +62,18 @@ impl Engine {
     pub(super) async fn was_at_work(&self, before: &DeploymentRow) -> Result<AtWork> {
         let now = self.deployment_row(&before.tenant, &before.shown.id);
         let now = now.await?.shown;
-        let resources = match now.last_run {
+        let mut resources = match now.last_run {
             Some(last) if now.updated != before.shown.updated => {
                 self.changed_by(before, &last, |_| true).await?
             }
             _ => BTreeSet::new(),
         };
+        // It is no last change of the deployment.
+        if let Some(run) = self.change_at_work(before).await?
+            && run.shown.kind == RunKind::Restore
+        {
+            resources.extend(self.changed_by(before, &run.shown.id, |_| true).await?);
+        }
         self.with_locks(before, resources).await
     }
 

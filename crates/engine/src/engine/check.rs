@@ -3,8 +3,9 @@
 //! A check compares the record of each resource with the cloud: gone, broken, or with properties that somebody changed.
 //! Then it tries the health checks of the software at its servers ([`super::health`]). It only reads, and runs beside runs: it
 //! leaves out what they work on ([`super::at_work`]). Its result is stored with the deployment and names the last change,
-//! because another change makes it outdated. A repair is an update to the same template that counts the findings as damage
-//! ([`planner::deployed::Damage`]), so the plan of a repair is shown and executed like any other.
+//! because another change makes it outdated. A restoration from a snapshot takes that name away, so it does the same. A repair
+//! is an update to the same template that counts the findings as damage ([`planner::deployed::Damage`]), so the plan of a repair
+//! is shown and executed like any other.
 //!
 //! Values made by Stackloom or from secrets cannot be read back: these are not compared.
 
@@ -254,6 +255,12 @@ impl Engine {
         if let Some(run) = &check.run {
             self.is_based_on(&row, run).await?;
         }
+        if row.shown.present_check().is_none() {
+            return Err(Error::NotPossibleNow(format!(
+                "servers of `{}` were restored from a snapshot after its last check. Check it again before you repair",
+                row.shown.name
+            )));
+        }
         if check.id != request.check {
             return Err(Error::NotPossibleNow(format!(
                 "{} has checked `{}` again meanwhile. Look at the new result before you repair",
@@ -300,7 +307,7 @@ fn never_checked(row: &DeploymentRow) -> Error {
     ))
 }
 
-/// The damage that the last check has found. Empty if a change has come after it.
+/// The damage that the last check has found. Empty if a change or a restoration has come after it.
 pub(super) fn damage(row: &DeploymentRow) -> BTreeMap<String, Damage> {
     let findings = row.shown.present_check().map(|check| &check.findings);
     let damage = findings.into_iter().flatten().filter_map(|finding| {

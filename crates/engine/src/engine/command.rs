@@ -14,6 +14,7 @@ use api::{
     CommandKind, CommandRequest, CommandServers, ResourceState, RunCommand, RunKind, Started,
 };
 use hot::text::{did_you_mean, listed};
+use types::SERVER;
 
 use super::{Engine, Force, start::NewRun, terminals::no_bastion};
 use crate::{
@@ -39,8 +40,6 @@ const TITLE_CHARS_MAX: usize = 80;
 const NAMED_MAX: usize = 10;
 /// Maximum length of an interpreter's path in bytes.
 const INTERPRETER_BYTES_MAX: usize = 200;
-
-const SERVER: &str = "OS::Nova::Server";
 
 /// A request that was checked against its deployment.
 #[derive(Debug)]

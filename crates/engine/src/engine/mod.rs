@@ -413,11 +413,12 @@ impl Engine {
     /// Deletes an undeployed deployment with its runs and logs. Nothing in the cloud changes.
     ///
     /// # Errors
-    /// If it is not undeployed, or a run of it is at work.
+    /// If it is not undeployed, a run of it is at work, or a part of its snapshots is left in the cloud.
     pub async fn remove(&self, tenant: &Tenant, deployment: &str) -> Result<()> {
         let row = self.deployment_row(tenant, deployment).await?;
         // A command may still be at work.
         self.check_idle(&row).await?;
+        self.check_without_snapshots(&row).await?;
         match self
             .core
             .store

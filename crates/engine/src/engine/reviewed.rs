@@ -54,10 +54,29 @@ impl Engine {
     }
 }
 
-/// Refuses a plan with another digest. A plan with errors has none: its errors say more.
+/// Refuses a plan with another digest, or without one: it has errors, which say more.
 pub(super) fn check_digest(plan: &Plan, reviewed: &str) -> Result<()> {
     match plan.digest.as_deref() {
-        Some(present) if present != reviewed => Err(Error::PlanChanged),
-        _ => Ok(()),
+        Some(present) if present == reviewed => Ok(()),
+        Some(_) => Err(Error::PlanChanged),
+        None => Err(Error::Refused(plan.diagnostics.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_the_reviewed_one_only_by_its_digest() {
+        let plan = |digest: Option<&str>| Plan {
+            digest: digest.map(str::to_owned),
+            ..Plan::default()
+        };
+        assert!(check_digest(&plan(Some("a")), "a").is_ok());
+        let changed = check_digest(&plan(Some("b")), "a");
+        assert!(matches!(changed, Err(Error::PlanChanged)), "{changed:?}");
+        let without = check_digest(&plan(None), "a");
+        assert!(matches!(without, Err(Error::Refused(_))), "{without:?}");
     }
 }

@@ -10,11 +10,12 @@
 
 use api::{DeploymentState, LeftAlone, ResourceState, RunKind, Snapshot, SnapshotPart, Started};
 use drivers::DriverError;
+use hot::text::few;
 use planner::{
     plan::snapshots,
     workflow::{Origin, Workflow, copy_of},
 };
-use store::{DeploymentRow, ResourceRow, SnapshotPartRow, SnapshotRow};
+use store::{DeploymentRow, Outcome, ResourceRow, SnapshotPartRow, SnapshotRow};
 use types::SERVER;
 
 use super::{Engine, Force, start::NewRun, suspension::not_suspended};
@@ -166,6 +167,15 @@ impl Engine {
             .await?;
         let mut transaction = store.begin("storing a restoration").await?;
         let run = self.store_run(&mut transaction, &run).await?;
+        // A repair must not replace a server that was just restored.
+        let outdated = transaction.deployment_outdate_check(tenant, deployment);
+        outdated.await?;
+        if !transaction.snapshot_is_kept(tenant, snapshot).await? {
+            return Err(Error::NotPossibleNow(format!(
+                "the deletion of the snapshot `{}` has begun. Delete it again if a part of it is left",
+                wanted.name
+            )));
+        }
         transaction.commit().await?;
         self.started(actor, deployment, run).await
     }
@@ -175,13 +185,19 @@ impl Engine {
         let row = self.deployment_row(tenant, deployment).await?;
         let unwanted = self.snapshot_row(tenant, deployment, snapshot).await?;
         self.check_unchanging(&row).await?;
+        let store = &self.core.store;
+        let begun = store.snapshot_begin_deletion(tenant, deployment, snapshot);
+        if begun.await? == Outcome::Conflict {
+            // A run has begun, or another request has deleted it.
+            self.check_unchanging(&row).await?;
+            return Err(no_snapshot(snapshot));
+        }
         let mut refused = None;
         for part in &unwanted.parts {
             if let Err(error) = delete_part(&actor.session, part).await {
                 refused = Some(error);
                 continue;
             }
-            let store = &self.core.store;
             store
                 .snapshot_part_delete(tenant, &part.snapshot, &part.resource)
                 .await?;
@@ -210,6 +226,25 @@ impl Engine {
         Ok(())
     }
 
+    /// Checks that nothing is left of the snapshots of an undeployed deployment. A forced undeployment leaves what the cloud
+    /// does not delete.
+    pub(super) async fn check_without_snapshots(&self, row: &DeploymentRow) -> Result<()> {
+        if row.shown.state != DeploymentState::Undeployed {
+            return Ok(());
+        }
+        let store = &self.core.store;
+        let left = store.snapshot_list(&row.tenant, &row.shown.id).await?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = left.iter().map(|one| one.name.as_str()).collect();
+        Err(Error::NotPossibleNow(format!(
+            "`{}` has left images of its snapshots in the cloud: {}. Delete these snapshots first",
+            row.shown.name,
+            few(&names)
+        )))
+    }
+
     async fn snapshot_row(
         &self,
         tenant: &Tenant,
@@ -218,10 +253,7 @@ impl Engine {
     ) -> Result<SnapshotRow> {
         let rows = self.core.store.snapshot_list(tenant, deployment).await?;
         let found = rows.into_iter().find(|row| row.run == snapshot);
-        found.ok_or_else(|| Error::NotFound {
-            what: "snapshot",
-            id: snapshot.to_owned(),
-        })
+        found.ok_or_else(|| no_snapshot(snapshot))
     }
 
     async fn new_run<'a>(
@@ -258,7 +290,20 @@ impl Engine {
     }
 }
 
-fn shown(row: SnapshotRow, there: &[ResourceRow]) -> Snapshot {
+fn no_snapshot(id: &str) -> Error {
+    Error::NotFound {
+        what: "snapshot",
+        id: id.to_owned(),
+    }
+}
+
+fn shown(mut row: SnapshotRow, there: &[ResourceRow]) -> Snapshot {
+    if row.is_deleting {
+        // What is left of it can only be deleted.
+        for part in &mut row.parts {
+            part.snapshot_id = None;
+        }
+    }
     let left_alone = left_alone(&row.parts, there);
     let parts = row.parts.into_iter().map(|part| SnapshotPart {
         is_restorable: is_restorable(&part, there),

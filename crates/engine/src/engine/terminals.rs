@@ -4,6 +4,7 @@ use drivers::{DriverError, Marker, Vault};
 use hot::expr::Scope;
 use openstack::Session;
 use store::{DeploymentRow, SealedTerminal};
+use types::SERVER;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
@@ -16,8 +17,6 @@ use crate::{
     secrets::attributes,
     terminal::{self, NewTerminal, Size, Terminal},
 };
-
-const SERVER: &str = "OS::Nova::Server";
 
 /// The purpose of the sealed token of a terminal or a check.
 pub(super) fn purpose(terminal: &str) -> String {

@@ -102,6 +102,9 @@ impl Attempt {
         target: &SignalTarget,
         private_key: &str,
     ) -> StepResult {
+        // A wait can have as many servers as a deployment.
+        let slots = &self.run_context.core.ssh_attempts;
+        let _slot = slots.of(&self.run_context.tenant).acquire_owned().await;
         let name = server.name.clone();
         let client = server.client.take().filter(|client| !client.is_closed());
         let look = timeout(PATIENCE, async {

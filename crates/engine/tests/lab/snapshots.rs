@@ -1,7 +1,7 @@
 //! Snapshots of deployments, and their restoration.
 
 use api::{DeploymentState, Run, RunKind, RunState, Snapshot, StepState};
-use engine::Error;
+use engine::{Error, Force};
 use lab::{ActionFault, CallFault, Fault};
 use openstack::image::Image;
 
@@ -28,6 +28,16 @@ fn failure(action: &str) -> Fault {
         name: "*web*".into(),
         action: action.into(),
         times: None,
+    })
+}
+
+/// Images that nobody may delete.
+fn kept_images() -> Fault {
+    Fault::Call(CallFault {
+        service: Some("image".into()),
+        method: Some("DELETE".into()),
+        status: Some(403),
+        ..CallFault::default()
     })
 }
 
@@ -248,10 +258,31 @@ async fn a_failure_of_the_cloud_leaves_the_deployment_as_it_was() {
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     let reason = run.reason.unwrap();
     assert!(reason.contains("`web` was not restored"), "{reason}");
+    let check = bench.check(&deployment).await;
+    assert!(check.has_damage(), "{check:#?}");
     // A server in error can be restored again.
     bench.lab.faults().clear();
     let run = bench.restore(&deployment, &good.id).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    // What was found before it is outdated: a repair would replace the server.
+    let shown = bench.shown(&deployment).await;
+    assert!(shown.check.is_some() && shown.present_check().is_none());
+    let refused = bench.try_repair(&deployment, &check).await;
+    assert!(refusal(refused).contains("after its last check"));
+    let again = bench.check(&deployment).await;
+    assert_eq!(again.findings, []);
+
+    // A deletion that has begun can only be repeated.
+    bench.lab.faults().add(kept_images());
+    let deleted = bench.delete(&deployment, &good.id).await;
+    assert!(matches!(deleted, Err(Error::Cloud(_))), "{deleted:?}");
+    let engine = &bench.engine;
+    let refused = engine.restore_snapshot(&bench.actor, &deployment, &good.id);
+    assert!(refusal(refused.await).contains("has begun"));
+    assert!(bench.snapshots(&deployment).await[0].is_incomplete());
+    bench.lab.faults().clear();
+    bench.delete(&deployment, &good.id).await.unwrap();
+    assert_eq!(bench.images().await, []);
 }
 
 #[tokio::test]
@@ -297,6 +328,26 @@ async fn what_cannot_be_restored_is_named_or_refused() {
     assert!(refusal(refused.await).contains("is suspended"));
     let run = bench.undeploy(&deployment).await;
     assert_eq!((run.state, bench.left()), (RunState::Succeeded, Vec::new()));
+}
+
+#[tokio::test]
+async fn a_deployment_is_not_removed_while_its_snapshots_are_in_the_cloud() {
+    let bench = Bench::new().await;
+    let deployment = bench.two_servers().await;
+    let taken = bench.take(&deployment, "kept").await;
+    bench.lab.faults().add(kept_images());
+    let engine = &bench.engine;
+    let forced = engine.undeploy(&bench.actor, &deployment, Force::Yes).await;
+    let run = bench.end_of(&forced.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.images().await.len(), 2);
+    let refused = engine.remove(&bench.tenant, &deployment).await;
+    assert!(refusal(refused).contains("its snapshots in the cloud: `kept`"));
+
+    bench.lab.faults().clear();
+    bench.delete(&deployment, &taken.id).await.unwrap();
+    assert_eq!(bench.images().await, []);
+    engine.remove(&bench.tenant, &deployment).await.unwrap();
 }
 
 #[tokio::test]

@@ -11,6 +11,8 @@ use crate::{
 const SCRIPT: &str = include_str!("spool.sh");
 /// Maximum number of signals that are read at once. The rest is read after their removal.
 const FILES_MAX: usize = 64;
+/// Maximum length of a file's name.
+const NAME_BYTES_MAX: usize = 255;
 /// Maximum output of the script: so many signals in base64, each with its name.
 const OUTPUT_BYTES_MAX: usize = FILES_MAX * (SIGNAL_BYTES_MAX * 4 / 3 + 512);
 
@@ -43,10 +45,13 @@ pub async fn discard(client: &Client, spool: &str, names: &[&str]) -> Result<(),
     printed(client.execute(&command).await?).await.map(drop)
 }
 
-/// The signals in the output of the script.
+/// The signals in the output of the script. Lines that it does not print are left out: the server's root can have changed it.
 fn files_in(printed: &str) -> Vec<SpoolFile> {
     let files = printed.lines().filter_map(|line| {
         let (name, body) = line.split_once(' ')?;
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        let is_name = name.len() <= NAME_BYTES_MAX && name.bytes().all(fits);
+        is_name.then_some(())?;
         Some(SpoolFile {
             name: name.to_owned(),
             body: STANDARD.decode(body).ok()?,
@@ -132,6 +137,46 @@ mod tests {
             assert_eq!(shell(&[&format!("{notify} {options}")], ""), None);
         }
         assert_eq!(bodies(&spool), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_spool_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, data) = (folder.path().join("spool"), folder.path().join("data"));
+        std::fs::create_dir(&data).unwrap();
+        let file = data.join("1259");
+        std::fs::write(&file, "{}").unwrap();
+        std::os::unix::fs::symlink(&data, &link).unwrap();
+        let [link, there] = [&link, &data].map(|path| path.to_str().unwrap());
+        let read = |spool: &str| shell(&[SCRIPT, "sh", "read", spool, "64", "20"], "");
+        assert!(read(there).unwrap().starts_with("1259 "));
+        assert_eq!(read(link), None);
+        assert_eq!(shell(&[SCRIPT, "sh", "discard", link, "1259"], ""), None);
+        assert!(file.exists());
+    }
+
+    #[test]
+    fn a_signal_that_cannot_be_read_is_no_empty_signal() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("1259"), "{}").unwrap();
+        let spool = folder.path().to_str().unwrap();
+        let read = |before: &str| {
+            let script = format!("{before}\n{SCRIPT}");
+            shell(&[&script, "sh", "read", spool, "64", "20"], "")
+        };
+        assert_eq!(read("").as_deref(), Some("1259 e30=\n"));
+        for failure in ["head() { return 1; }", "base64() { return 1; }"] {
+            assert_eq!(read(failure), None, "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_the_name_of_a_file_is_no_signal() {
+        let long = "1".repeat(NAME_BYTES_MAX + 1);
+        let printed = format!("1-2-a e30=\n../x e30=\n1\0 e30=\n{long} e30=\n1 no base64\n");
+        let files = files_in(&printed);
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["1-2-a"]);
     }
 
     #[test]
