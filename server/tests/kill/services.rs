@@ -1,5 +1,5 @@
-//! What a run needs dies in its middle, as by `kill -9`, and comes back: the network service of the cloud, and the Docker
-//! daemon of the sandboxes. The run waits, and nothing exists twice.
+//! Services that die in the middle of a run, as by `kill -9`, and come back: the network service of the cloud, and the
+//! Docker daemon of the sandboxes. The run waits, and nothing exists twice.
 
 use std::{
     path::PathBuf,

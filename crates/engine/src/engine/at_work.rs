@@ -1,4 +1,4 @@
-//! What runs work on: a check runs beside them, and must not record their work as damage.
+//! The work of runs that a check leaves out: it runs beside them, and must not record their work as damage.
 //!
 //! A check compares the records of one moment with what the cloud and the servers answer during a minute. It locks nothing
 //! and waits for nothing, because it changes nothing. Instead it leaves out:
@@ -45,7 +45,7 @@ impl AtWork {
 }
 
 impl Engine {
-    /// What runs work on at the beginning of a check. The resources must be read after it, so that they show what is not in
+    /// The work of runs at the beginning of a check. The resources must be read after it, so that they show what is not in
     /// it.
     pub(super) async fn at_work(&self, row: &DeploymentRow) -> Result<AtWork> {
         let resources = match self.change_at_work(row).await? {
@@ -58,7 +58,7 @@ impl Engine {
         self.with_locks(row, resources).await
     }
 
-    /// What runs have worked on since the deployment was read, for the end of a check.
+    /// The work of runs since the deployment was read, for the end of a check.
     pub(super) async fn was_at_work(&self, before: &DeploymentRow) -> Result<AtWork> {
         let now = self.deployment_row(&before.tenant, &before.shown.id);
         let now = now.await?.shown;

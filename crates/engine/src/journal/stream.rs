@@ -89,7 +89,7 @@ impl Journal {
     }
 }
 
-/// What storage has for a viewer.
+/// Stored events for a viewer.
 enum Stored {
     /// Events that follow those that it got.
     Events(EventBatch),

@@ -16,8 +16,8 @@ use super::{
 };
 use crate::machine::{Failure, FailureClass};
 
-/// What distinguishes the snapshots that a run takes from those of other runs. The first digits of a run's id are the time, and
-/// nearly the same for a whole day.
+/// The part of a run's id by which its snapshots differ from those of other runs. The first digits of an id are the time,
+/// and nearly the same for a whole day.
 pub(super) fn occasion_of(run: &str) -> &str {
     run.get(run.len().saturating_sub(8)..).unwrap_or(run)
 }

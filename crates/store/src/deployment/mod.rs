@@ -1,9 +1,11 @@
 //! Deployments. The row of an undeployed deployment stays as history.
 
+mod check;
+
 use std::collections::{BTreeMap, HashMap};
 
 use api::{
-    Check, CheckSummary, Deployment, DeploymentState, DeploymentSummary, Layout, Run, TemplateFiles,
+    CheckSummary, Deployment, DeploymentState, DeploymentSummary, Layout, Run, TemplateFiles,
 };
 use planner::{
     scaling::{SCALING_GROUP, members},
@@ -14,10 +16,10 @@ use serde_json::{Map, Value};
 use sqlx::Row as _;
 
 use crate::{
-    Error, Health, Outcome, Page, Result, Store, Tenant, Transaction,
+    Error, Outcome, Page, Result, Store, Tenant, Transaction,
     column::{from_json, from_json_column, from_text, now_text, to_json, to_text, to_u32},
     database::{Connection, Row, read_all, read_one, statement},
-    resource, run,
+    run,
 };
 
 /// A deployment as stored.
@@ -204,41 +206,6 @@ impl Store {
         read_one(row, deployment, "reading a deployment")
     }
 
-    /// Stores the last check of a deployment, and what it saw of the health of components. [`Outcome::Conflict`] if there is no such deployment.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn deployment_set_check(
-        &self,
-        tenant: &Tenant,
-        id: &str,
-        check: &Check,
-        health: &BTreeMap<String, Health>,
-    ) -> Result<Outcome> {
-        let mut transaction = self.begin("storing a check").await?;
-        let done = sqlx::query(
-            "UPDATE deployments SET last_check = $4 WHERE id = $1 AND cloud = $2 AND project_id = $3",
-        )
-        .bind(id)
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .bind(to_json(check))
-        .execute(transaction.connection())
-        .await
-        .map_err(transaction.failed())?;
-        let outcome = Outcome::of(done.rows_affected());
-        if outcome == Outcome::Done {
-            let seen = (check.run.as_deref(), check.time.as_str());
-            for (name, health) in health {
-                resource::set_health(transaction.connection(), id, name, *health, seen)
-                    .await
-                    .map_err(transaction.failed())?;
-            }
-        }
-        transaction.commit().await?;
-        Ok(outcome)
-    }
-
     /// True if a live deployment of the project has the name.
     ///
     /// # Errors
@@ -385,48 +352,6 @@ impl Transaction {
         .await
         .map_err(self.failed())?;
         Ok(Outcome::of(done.rows_affected()))
-    }
-
-    /// Makes the last check of a deployment outdated, and what its components said of their health, as another change does. The
-    /// deployment is locked by [`Transaction::deployment_hold`].
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn deployment_outdate_check(&mut self, tenant: &Tenant, id: &str) -> Result<()> {
-        let row = sqlx::query(
-            "SELECT last_check FROM deployments WHERE id = $1 AND cloud = $2 AND project_id = $3",
-        )
-        .bind(id)
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .fetch_optional(self.connection())
-        .await;
-        let read = |row: &Row| from_json_column::<Check>(row.try_get("last_check")?);
-        let last = read_one(row, read, "reading a check")?;
-        if let Some(check) = last.flatten() {
-            let outdated = Check { run: None, ..check };
-            sqlx::query(
-                "UPDATE deployments SET last_check = $4 WHERE id = $1 AND cloud = $2 AND project_id = $3",
-            )
-            .bind(id)
-            .bind(&tenant.cloud)
-            .bind(&tenant.project_id)
-            .bind(to_json(&outdated))
-            .execute(self.connection())
-            .await
-            .map_err(self.failed())?;
-        }
-        sqlx::query(
-            "UPDATE resources SET health_run = NULL WHERE deployment = $1 \
-             AND deployment IN (SELECT id FROM deployments WHERE id = $1 AND cloud = $2 AND project_id = $3)",
-        )
-        .bind(id)
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .execute(self.connection())
-        .await
-        .map(drop)
-        .map_err(self.failed())
     }
 
     /// Makes a failed deployment busy with its last run again. [`Outcome::Conflict`] if it is not failed, or another
