@@ -6,15 +6,15 @@
 //! | external network | a bridge network with the public range; the host is its gateway |
 //! | router | a small container with an interface in each network; forwards and translates |
 //! | load balancer | a small container with HAProxy on its VIP port |
-//! | server | a container with sshd and cloud-init, and the flavor's memory limit |
+//! | server | a container with systemd, sshd and cloud-init, and the flavor's memory limit |
 //! | server's image | a Docker image of its container; uploaded Glance images boot Debian |
 //! | paused, suspended | a paused container; a shelved server is a stopped one |
 //! | metadata service | the lab itself, listening on 169.254.169.254 inside each server's namespace |
 //! | volume | a sparse file behind a loop device with a node in the server; see `disks` for its limits |
 //! | port, security groups | addresses, routes and an nftables rule set inside the server's network namespace |
 //!
-//! Servers have no rights over their own network: the lab configures their namespace from outside. The boot waits for
-//! this. All objects have the label `stackloom.lab=<name>`.
+//! Servers have no rights over their own network: the lab configures their namespace from outside, and lets systemd
+//! create control groups below the container's. The boot waits for this. All objects have the label `stackloom.lab=<name>`.
 
 mod balancers;
 mod containers;
@@ -36,7 +36,9 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bollard::models::{ContainerCreateBody, HostConfig, NetworkingConfig};
+use bollard::models::{
+    ContainerCreateBody, HostConfig, HostConfigCgroupnsModeEnum, NetworkingConfig,
+};
 use futures::StreamExt as _;
 use tokio::sync::Mutex;
 
@@ -221,6 +223,12 @@ impl Substrate for DockerSubstrate {
                 device_cgroup_rules: Some(vec!["b 7:* rw".into()]),
                 cap_drop: Some(vec!["MKNOD".into()]),
                 cap_add: Some(capabilities),
+                // Where systemd puts the control groups of services; see `namespace::allow_control_groups`.
+                cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
+                tmpfs: Some(HashMap::from([
+                    ("/run".into(), "rw,exec,mode=755".into()),
+                    ("/run/lock".into(), "rw,mode=1777".into()),
+                ])),
                 ..Default::default()
             }),
             networking_config: first.map(|first| NetworkingConfig {

@@ -1,4 +1,4 @@
-//! Scripts in a container's network namespace, run with the host's programs.
+//! Scripts in a container's network namespace, and mounts in its mount namespace, with the host's programs.
 //!
 //! `docker exec --privileged` would need all capabilities, which a daemon in a virtual machine or container often
 //! lacks, and takes twenty times as long. The mount namespace stays the host's: a server's shell never runs with the
@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::{Error, Result as IoResult};
 use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::process::Stdio;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -46,6 +47,32 @@ pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateErro
     })
 }
 
+/// Makes the control groups of this process's container writable for its root, as systemd needs it. Docker mounts them
+/// read-only. The container has a namespace of its own for them, so it reaches no others. With version 1, systemd needs
+/// only the hierarchy without a controller.
+pub async fn allow_control_groups(what: &str, pid: i64) -> Result<(), SubstrateError> {
+    let second_version = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
+    let mounted = if second_version {
+        "/sys/fs/cgroup"
+    } else {
+        "/sys/fs/cgroup/systemd"
+    };
+    let done = Command::new("mount")
+        .args(["--namespace", &pid.to_string()])
+        .args(["--options", "remount,bind,rw,nosuid,nodev,noexec", mounted])
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(|error| SubstrateError::Missing(format!("`mount` cannot be run: {error}")))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    Err(SubstrateError::Command {
+        doing: format!("allowing control groups in {what}"),
+        output: String::from_utf8_lossy(&done.stderr).trim().to_owned(),
+    })
+}
+
 /// Runs a function in the network namespace of this process. A socket belongs to the namespace of its creation, and can
 /// be used from others. A new thread enters the namespace and ends there, so that no other work runs in it.
 pub fn within<T: Send + 'static>(
@@ -66,6 +93,7 @@ pub fn within<T: Send + 'static>(
 pub async fn check() -> Result<(), SubstrateError> {
     for (program, argument, package) in [
         ("nsenter", "--version", "util-linux"),
+        ("mount", "--version", "mount"),
         ("ip", "-V", "iproute2"),
         ("nft", "--version", "nftables"),
     ] {

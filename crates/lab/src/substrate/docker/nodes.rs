@@ -4,7 +4,6 @@
 //! opens the server's `/dev` through `/proc/PID/root` and creates nodes relative to that descriptor. Docker mounts
 //! `/dev`, and a server has no right to mount, so it cannot replace that directory. Symbolic links are not followed,
 //! neither in place of `/dev` nor in place of a node.
-//! place is not followed, nor is one that a server puts where a node is to be.
 
 use std::ffi::OsStr;
 use std::io;

@@ -70,8 +70,8 @@ pub fn server_network(wiring: &ServerWiring, macs: &DockerMacs) -> String {
         find(&mut text, &variable, nic, macs);
         set_addresses(&mut text, &variable, nic, &[]);
     }
-    // Without systemd, which passes sockets on, a service that is reloaded binds its port anew. The kernel hands it the
-    // connections that its earlier process has not accepted. Kernels before 5.14 lose them.
+    // A service that is reloaded may bind its port anew. The kernel hands it the connections that its earlier process has
+    // not accepted. Kernels before 5.14 lose them.
     text.push_str(
         "migrate=/proc/sys/net/ipv4/tcp_migrate_req\nif [ -e $migrate ]; then echo 1 > $migrate; fi\n",
     );

@@ -9,11 +9,13 @@ use crate::kit::ids::host_name as hostname;
 use crate::substrate::{ServerSpec, Ssh};
 
 const SEED: &str = "var/lib/cloud/seed/nocloud";
+/// The folder of `lab-boot`. Files cannot be uploaded below `/run`, which is in memory.
+const BOOT: &str = "var/lib/lab";
 
 /// The signal that the network is configured. The boot waits for it.
 pub fn go() -> std::io::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(Vec::new());
-    put(&mut tar, "run/lab/wired", b"")?;
+    put(&mut tar, &format!("{BOOT}/wired"), b"")?;
     tar.into_inner()
 }
 
@@ -42,7 +44,7 @@ pub fn archive(spec: &ServerSpec, name_servers: &[Ipv4Addr]) -> std::io::Result<
         .iter()
         .map(|server| format!("nameserver {server}\n"))
         .collect();
-    put(&mut tar, "run/lab/resolv.conf", resolv.as_bytes())?;
+    put(&mut tar, &format!("{BOOT}/resolv.conf"), resolv.as_bytes())?;
     let mut hosts = String::from("127.0.0.1 localhost\n");
     if let Some((address, _)) = spec
         .wiring
@@ -52,9 +54,9 @@ pub fn archive(spec: &ServerSpec, name_servers: &[Ipv4Addr]) -> std::io::Result<
     {
         hosts.push_str(&format!("{address} {}\n", hostname(&spec.name)));
     }
-    put(&mut tar, "run/lab/hosts", hosts.as_bytes())?;
+    put(&mut tar, &format!("{BOOT}/hosts"), hosts.as_bytes())?;
     if spec.ssh == Ssh::Missing {
-        put(&mut tar, "run/lab/no-ssh", b"")?;
+        put(&mut tar, &format!("{BOOT}/no-ssh"), b"")?;
     }
     tar.into_inner()
 }

@@ -57,6 +57,7 @@ impl DockerSubstrate {
             .await?;
         let network = script::server_network(wiring, &macs);
         let filter = script::server_filter(wiring, &macs);
+        namespace::allow_control_groups(&container, pid).await?;
         // The filter comes first, so that no address is ever reachable unfiltered.
         namespace::run(&container, pid, &format!("{filter}{network}")).await?;
         self.known_servers().insert(
