@@ -11,7 +11,7 @@
 //!   the duration is the way there and back. The pauses grow while the answers contain nothing new.
 //! * **Servers in transition.** A detailed list is expensive for Nova, and causes requests to Neutron. While servers are being
 //!   built or deleted, Nova lists only the ids of servers in that state ([`servers`]); servers that have left the list are
-//!   read.
+//!   read while the next list is made.
 //! * **Changes only.** The list of servers uses `changes-since`, which also returns deleted servers, so its cost depends on what
 //!   changed and not on what exists. The answer for an unchanged server comes from memory; it is read by itself now and
 //!   then, for clouds that ignore the filter.
@@ -54,6 +54,8 @@ const QUIET_MAX: Duration = Duration::from_millis(640);
 const IDS_PER_CALL: usize = 100;
 
 type Found = Result<Option<Value>, Error>;
+/// An id, and where its answer goes.
+type Query = (String, oneshot::Sender<Found>);
 
 /// The open queries of a session.
 #[derive(Debug, Default)]
@@ -77,7 +79,7 @@ struct Queue(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    open: Vec<(String, oneshot::Sender<Found>)>,
+    open: Vec<Query>,
     /// True while a task answers them.
     is_active: bool,
     /// States set by [`Poller::set`]; `Null` for a deleted resource.
@@ -293,11 +295,11 @@ impl Queue {
     }
 
     /// Answers the open queries, a request for each batch, until none is left.
-    async fn work(&self, session: &Session, source: Source) {
+    async fn work(self: &Arc<Self>, session: &Session, source: Source) {
         loop {
             let pause = self.lock().pause(Instant::now());
             tokio::time::sleep(pause).await;
-            let open = {
+            let mut open = {
                 let mut state = self.lock();
                 // Cancelled queries need no answer.
                 state.open.retain(|(_, sender)| !sender.is_closed());
@@ -307,21 +309,60 @@ impl Queue {
                 }
                 std::mem::take(&mut state.open)
             };
-            let ids: HashSet<&String> = open.iter().map(|(id, _)| id).collect();
-            let ids: Vec<String> = ids.into_iter().cloned().collect();
-            let started = Instant::now();
-            let answers = self.fetch(session, source, &ids).await;
-            let calls = answers.as_ref().map_or(1, |(_, calls)| *calls);
-            let ways = session.quickest(source.service()) * calls;
-            self.lock().ended(started, ways);
-            for (id, sender) in open {
-                let answer = match &answers {
-                    Ok((found, _)) => found.get(&id).cloned().unwrap_or(Ok(None)),
-                    Err(error) => Err(error.clone()),
-                };
-                // The query may have been cancelled.
-                let _gone = sender.send(answer);
+            if source == Source::Servers {
+                let listed = self.answer_unchanged(session, &mut open).await;
+                if open.is_empty() {
+                    continue;
+                }
+                if listed {
+                    // Servers that have left their transition are read while the next list is made.
+                    let (queue, session) = (self.clone(), session.clone());
+                    tokio::spawn(async move { queue.answer(&session, source, open).await });
+                    continue;
+                }
             }
+            self.answer(session, source, open).await;
+        }
+    }
+
+    /// Answers the queries for servers whose transition goes on, and keeps the others. Returns whether the cloud was asked.
+    async fn answer_unchanged(&self, session: &Session, open: &mut Vec<Query>) -> bool {
+        let started = Instant::now();
+        let answers = self.unchanged(session, &ids(open)).await;
+        let calls = answers.as_ref().map_or(1, |(_, calls)| *calls);
+        if calls > 0 {
+            self.ended(session, Source::Servers, started, calls);
+        }
+        let left: Vec<Query> = std::mem::take(open);
+        for (id, sender) in left {
+            let answer = match &answers {
+                Ok((found, _)) => found.get(&id).cloned(),
+                Err(error) => Some(Err(error.clone())),
+            };
+            match answer {
+                // The query may have been cancelled.
+                Some(answer) => drop(sender.send(answer)),
+                None => open.push((id, sender)),
+            }
+        }
+        let mut state = self.lock();
+        state.quiet = if open.is_empty() { state.quiet + 1 } else { 0 };
+        calls > 0
+    }
+
+    /// Answers queries with a request for all of them.
+    async fn answer(&self, session: &Session, source: Source, open: Vec<Query>) {
+        let started = Instant::now();
+        let answers = self.fetch(session, source, &ids(&open)).await;
+        let calls = answers.as_ref().map_or(1, |(_, calls)| *calls);
+        self.ended(session, source, started, calls);
+        for (id, sender) in open {
+            let answer = match &answers {
+                Ok((found, _)) => found.get(&id).cloned().unwrap_or(Ok(None)),
+                Err(error) => Err(error.clone()),
+            };
+            // The query may have been cancelled.
+            let _gone = sender.send(answer);
         }
     }
 
@@ -333,14 +374,19 @@ impl Queue {
         ids: &[String],
     ) -> Result<(HashMap<String, Found>, u32), Error> {
         if source == Source::Servers {
-            return self.servers(session, ids).await;
+            return self.changed(session, ids).await;
         }
-        self.lock().quiet = 0;
         if ids.len() <= FEW {
             return Ok((one_by_one(session, source, ids).await, 1));
         }
         let found = source.all(session, ids, None).await?;
         Ok((by_id(found), 1))
+    }
+
+    /// Records the end of calls that were made one after the other.
+    fn ended(&self, session: &Session, source: Source, started: Instant, calls: u32) {
+        let ways = session.quickest(source.service()) * calls;
+        self.lock().ended(started, ways);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -367,6 +413,11 @@ impl State {
         let work = started.elapsed().saturating_sub(ways);
         self.last = Some((Instant::now(), work));
     }
+}
+
+fn ids(open: &[Query]) -> Vec<String> {
+    let ids: HashSet<&String> = open.iter().map(|(id, _)| id).collect();
+    ids.into_iter().cloned().collect()
 }
 
 async fn one_by_one(session: &Session, source: Source, ids: &[String]) -> HashMap<String, Found> {

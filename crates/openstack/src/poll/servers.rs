@@ -63,8 +63,25 @@ impl Transitions {
 }
 
 impl Queue {
-    /// The states of servers, and the number of calls that were made one after the other.
-    pub(super) async fn servers(
+    /// The states of servers that no list of transitions contains, and the number of calls that were made one after the other.
+    pub(super) async fn changed(
+        &self,
+        session: &Session,
+        ids: &[String],
+    ) -> Result<(HashMap<String, Found>, u32), Error> {
+        if ids.len() > FEW {
+            return self.changes(session, ids).await;
+        }
+        let fetched = one_by_one(session, Source::Servers, ids).await;
+        let mut state = self.lock();
+        for (id, answer) in &fetched {
+            state.servers.seen(id, answer);
+        }
+        Ok((fetched, 1))
+    }
+
+    /// Servers whose transition goes on, in their last state. With the number of calls.
+    pub(super) async fn unchanged(
         &self,
         session: &Session,
         ids: &[String],
@@ -72,35 +89,6 @@ impl Queue {
         for (id, transition) in session.extension::<Requested>().take() {
             self.lock().servers.requested(&id, transition);
         }
-        let (mut answers, mut calls) = self.unchanged(session, ids).await?;
-        let open = ids.iter().filter(|id| !answers.contains_key(*id));
-        let open: Vec<String> = open.cloned().collect();
-        {
-            let mut state = self.lock();
-            state.quiet = if open.is_empty() { state.quiet + 1 } else { 0 };
-        }
-        if open.len() <= FEW {
-            let fetched = one_by_one(session, Source::Servers, &open).await;
-            calls += u32::from(!open.is_empty());
-            let mut state = self.lock();
-            for (id, answer) in &fetched {
-                state.servers.seen(id, answer);
-            }
-            answers.extend(fetched);
-        } else {
-            let (changed, more) = self.changes(session, &open).await?;
-            answers.extend(changed);
-            calls += more;
-        }
-        Ok((answers, calls))
-    }
-
-    /// Servers whose transition goes on, in their last state. With the number of calls.
-    async fn unchanged(
-        &self,
-        session: &Session,
-        ids: &[String],
-    ) -> Result<(HashMap<String, Found>, u32), Error> {
         let (mut answers, mut calls) = (HashMap::new(), 0);
         for transition in [Transition::Building, Transition::Deleting] {
             let candidates =
