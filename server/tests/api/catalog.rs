@@ -324,6 +324,10 @@ async fn a_draft_is_planned_only_by_who_names_its_version() {
     assert!(unknown(&json(plan(&demo, json!({})).await, 200).await));
 
     // Nobody else has it.
+    assert_eq!(
+        json(other.get("/api/v1/drafts").await, 200).await,
+        json!([])
+    );
     assert_eq!(problem(other.get(&place).await).await, hidden);
     assert_eq!(problem(plan(&other, named.clone()).await).await, hidden);
     let deployment = json!({"name": "test", "template": TEMPLATE, "versions": named});
@@ -340,4 +344,55 @@ async fn a_draft_is_planned_only_by_who_names_its_version() {
     assert_eq!(made["uploaded"]["from_form"], true);
     let published = demo.post("/api/v1/recipes", &recipe("1.0.0")).await;
     assert_eq!(json(published, 201).await["version"], "1.0.0");
+}
+
+#[tokio::test]
+async fn every_member_lists_and_deletes_drafts_and_nobody_a_published_version() {
+    let stack = Stack::start().await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let archive = item("greeter", "1.0.0", "- debug:");
+    let request = demo
+        .request(Method::POST, "/api/v1/catalog")
+        .query(&[("draft", "true")])
+        .header(header::CONTENT_TYPE, "application/gzip")
+        .body(archive.clone());
+    let stored = request.send().await.unwrap();
+    let place = stored.headers()[header::LOCATION]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    let draft = json(stored, 201).await;
+    let listed = json(demo.get("/api/v1/drafts").await, 200).await;
+    assert_eq!(listed[0]["name"], "greeter");
+    assert_eq!(listed[0]["version"], draft["version"]);
+    assert_eq!(listed[0]["author"], "demo");
+
+    let delete = async |browser: &Client, path: &str| {
+        let request = browser.request(Method::DELETE, path);
+        request.send().await.unwrap()
+    };
+    let hidden = (404, "not-found".to_owned());
+    assert_eq!(problem(delete(&other, &place).await).await, hidden);
+    assert_eq!(delete(&demo, &place).await.status(), 204);
+    assert_eq!(json(demo.get("/api/v1/drafts").await, 200).await, json!([]));
+    assert_eq!(problem(demo.get(&place).await).await, hidden);
+
+    assert_eq!(upload(&demo, archive).await.status(), 201);
+    let published = "/api/v1/catalog/greeter?version=1.0.0";
+    let kept = json(delete(&demo, published).await, 409).await;
+    assert_eq!(kept["code"], "not-possible-now");
+    assert!(kept["detail"].as_str().unwrap().contains("is published"));
+    assert_eq!(demo.get(published).await.status(), 200);
+}
+
+#[tokio::test]
+async fn the_servers_own_items_have_a_version_too() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let newest = json(demo.get("/api/v1/catalog/nginx").await, 200).await;
+    let version = newest["version"].as_str().unwrap();
+    let path = format!("/api/v1/catalog/nginx?version={version}");
+    assert_eq!(json(demo.get(&path).await, 200).await, newest);
+    let missing = demo.get("/api/v1/catalog/nginx?version=99.0.0").await;
+    assert_eq!(problem(missing).await, (404, "not-found".into()));
 }

@@ -35,7 +35,7 @@ pub fn CatalogItemPage() -> impl IntoView {
     let name = Memo::new(move |_| params.with(|params| params.get("item")).unwrap_or_default());
     let item = Load::new(move || {
         let name = name.get();
-        async move { client::catalog_item(&name).await }
+        async move { client::catalog_item(&name, None).await }
     });
     let title = move || {
         item.with(|entry| entry.map(|entry| entry.item.title.clone()))
