@@ -163,6 +163,10 @@ async fn a_version_stays_what_it_is() {
     let second = item("greeter", "1.1.0", "- debug: {msg: x}");
     let made = json(upload(&demo, second).await, 201).await;
     assert_eq!(made["uploaded"]["versions"], json!(["1.1.0", "1.0.0"]));
+    let path = "/api/v1/catalog/greeter?version=1.0.0";
+    let older = json(demo.get(path).await, 200).await;
+    assert_eq!(older["version"], "1.0.0");
+    assert_eq!(older["uploaded"]["versions"], json!(["1.1.0", "1.0.0"]));
     let ours = item("nginx", "9.0.0", "- debug:");
     let taken = (409, "item-name-taken".to_owned());
     assert_eq!(problem(upload(&demo, ours).await).await, taken);

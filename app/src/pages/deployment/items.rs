@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 
 use api::{
-    DeployedItem, Deployment, DeploymentState, FileChange, OnFailure, Plan, PlanRequest,
-    UpgradeRequest,
+    DeployedItem, Deployment, DeploymentState, OnFailure, Plan, PlanRequest, UpgradeRequest,
 };
 use leptos::{ev::SubmitEvent, prelude::*};
 
@@ -14,8 +13,9 @@ use super::proposal::{Proposals, changed, problems};
 use crate::{
     browser, client,
     load::Load,
+    pages::catalog_item::changes::VersionChanges,
     session::use_session,
-    ui::{Icon, Modal, Question, line_diff, skeleton},
+    ui::{Icon, Modal, Question},
 };
 
 /// The section of the items, or nothing if the deployment uses none of the project.
@@ -110,14 +110,7 @@ fn Form(
     let version = RwSignal::new(others.first().cloned().unwrap_or_default());
     let goes_back = RwSignal::new(true);
     let item = StoredValue::new(item);
-    let comparison = Load::new(move || {
-        let (item, to) = (item.get_value(), version.get());
-        async move { client::item_comparison(&item.name, &item.version, &to).await }
-    });
-    let files = comparison.view(
-        || skeleton::rows(4),
-        |comparison| comparison.files.into_iter().map(file).collect_view(),
-    );
+    let (name, from) = item.with_value(|item| (item.name.clone(), item.version.clone()));
     let options = others.into_iter().map(|other| {
         let (own, shown) = (other.clone(), other.clone());
         view! { <option value=other selected=move || version.with(|version| *version == own)>{shown}</option> }
@@ -148,7 +141,7 @@ fn Form(
                 </select>
                 <p class="help">{format!("Now it is {}.", item.with_value(|item| item.version.clone()))}</p>
             </div>
-            <section aria-label="What changes in the item">{files}</section>
+            <section aria-label="What changes in the item"><VersionChanges item=name from to=version.into() /></section>
             <label class="check">
                 <input type="checkbox" prop:checked=goes_back on:change=move |event| goes_back.set(event_target_checked(&event)) />
                 "Roll back if a component fails or is not healthy"
@@ -159,26 +152,6 @@ fn Form(
             </div>
         </form>
     }
-}
-
-/// A file of the item that differs.
-fn file(change: FileChange) -> AnyView {
-    let how = match (&change.old, &change.new) {
-        (None, _) => "added",
-        (_, None) => "removed",
-        _ => "changed",
-    };
-    let diff = line_diff(
-        change.old.as_deref().unwrap_or_default(),
-        change.new.as_deref().unwrap_or_default(),
-    );
-    view! {
-        <details class="item-change">
-            <summary><code>{change.path}</code>" "<span class="meta">{how}</span></summary>
-            {diff}
-        </details>
-    }
-    .into_any()
 }
 
 fn propose(

@@ -94,7 +94,10 @@ impl Catalogs {
         }
         let row = find(&rows, name, version)?.clone();
         let nothing = Arc::new(Catalog::default());
-        let (catalog, _) = self.read(tenant, nothing, vec![(row, Vec::new())]).await?;
+        let mut all = newest(rows).into_iter();
+        let published = all.find(|(newest, _)| newest.name == name);
+        let versions = published.map(|(_, versions)| versions).unwrap_or_default();
+        let (catalog, _) = self.read(tenant, nothing, vec![(row, versions)]).await?;
         let item = catalog.get(name).cloned();
         item.ok_or_else(|| Error::Unavailable(format!("`{name}` {version} cannot be read")))
     }
