@@ -400,3 +400,12 @@ async fn the_servers_own_items_have_a_version_too() {
     let missing = demo.get("/api/v1/catalog/nginx?version=99.0.0").await;
     assert_eq!(problem(missing).await, (404, "not-found".into()));
 }
+
+#[tokio::test]
+async fn an_upgrade_in_batches_of_nothing_is_refused() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let request = json!({"item": "greeter", "version": "1.1.0", "batch": 0});
+    let refused = demo.post("/api/v1/deployments/x/upgrade", &request).await;
+    assert_eq!(problem(refused).await.1, "invalid-request");
+}
