@@ -214,6 +214,23 @@ async fn what_is_wrong_is_told_with_its_place() {
             (Some("tasks/main.yml"), None),
         ]
     );
+    let without_options = packed(&[
+        ("item.yml", &manifest("greeter", "1.0.0")),
+        ("tasks/main.yml", "- debug:"),
+    ]);
+    let answer = json(upload(&demo, without_options).await, 422).await;
+    let message = answer["diagnostics"][0]["message"].as_str().unwrap();
+    assert!(message.contains("lists the options"), "{message}");
+    // Five megabytes of zeros become a few kilobytes on their way.
+    let zeros = "0".repeat(5 << 20);
+    let bomb = packed(&[
+        ("item.yml", &manifest("greeter", "1.0.0")),
+        ("files/zeros", &zeros),
+    ]);
+    assert!(bomb.len() < 100_000);
+    let answer = json(upload(&demo, bomb).await, 422).await;
+    let message = answer["diagnostics"][0]["message"].as_str().unwrap();
+    assert!(message.contains("more than 4096 KiB together"), "{message}");
     let answer = json(upload(&demo, b"PK\x03\x04".to_vec()).await, 422).await;
     assert_eq!(answer["diagnostics"][0]["code"], "archive-invalid");
     let answer = upload(&demo, vec![0; 11 * 1024 * 1024]).await;
