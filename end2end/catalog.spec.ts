@@ -224,6 +224,21 @@ test('an archive that is no item is refused in words, with the place', async ({ 
   await expect(alert(page)).toContainText('no whole tar.gz archive');
 });
 
+test('a draft is listed until somebody deletes it', async ({ page }) => {
+  await login(page);
+  await page.goto('/catalog');
+  await expect(page.getByRole('button', { name: 'Test a draft' })).toBeEnabled({ timeout: 60_000 });
+  const draft = { ...item('1.0.0'), 'item.yml': manifest('1.0.0', 'passing', 'Passing') };
+  await page.getByLabel('Draft of an item (tar.gz or zip)').setInputFiles(pack('passing', draft));
+  await page.getByRole('dialog', { name: 'Test the draft' }).getByRole('button', { name: 'Cancel' }).click();
+  const row = page.getByRole('region', { name: 'Drafts' }).getByRole('row', { name: 'passing' });
+  await expect(row).toContainText('1.0.0-draft.');
+  await row.getByRole('button', { name: /^Delete the draft/ }).click();
+  await page.getByRole('dialog', { name: 'Delete the draft of passing?' }).getByRole('button', { name: 'Delete' }).click();
+  await expect(page.getByText('The draft of passing is deleted.')).toBeVisible();
+  await expect(row).toHaveCount(0);
+});
+
 test('a role of Galaxy is described by a form, and published', async ({ page }) => {
   await login(page);
   await page.goto('/catalog');

@@ -31,6 +31,13 @@ pub fn CatalogPage() -> impl IntoView {
     let items = Load::new(client::catalog);
     let upload = Upload::new(items);
     let drafts = Load::new(client::item_drafts);
+    Effect::new(move |was_busy: Option<bool>| {
+        let is_busy = upload.test.is_busy.get();
+        if was_busy == Some(true) && !is_busy {
+            drafts.reload();
+        }
+        is_busy
+    });
     let over = RwSignal::new(false);
     let query = RwSignal::new(String::new());
     let category = RwSignal::new(None::<String>);
