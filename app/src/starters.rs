@@ -35,7 +35,7 @@ pub const EMPTY: Starter = Starter {
 };
 
 /// Starters, from small to large.
-pub const STARTERS: [Starter; 10] = [
+pub const STARTERS: [Starter; 11] = [
     Starter {
         slug: "proxy",
         name: "Web server behind a proxy",
@@ -63,6 +63,13 @@ pub const STARTERS: [Starter; 10] = [
         summary: "A router between two networks, a server in each, no software.",
         icon: "network",
         template: include_str!("starters/network.yaml"),
+    },
+    Starter {
+        slug: "bastion",
+        name: "Bastion and private network",
+        summary: "A private server without a public address. Its software comes through the bastion, and so do its terminals.",
+        icon: "key-round",
+        template: include_str!("starters/bastion.yaml"),
     },
     Starter {
         slug: "wordpress",
