@@ -321,7 +321,7 @@ mod tests {
             deployment_insert(store, &tenant(), "blog").await;
             let use_version = async |version: &str, state: DeploymentState| {
                 let pin = Pin {
-                    item: "my_item".to_owned(),
+                    item: "my-item".to_owned(),
                     version: version.to_owned(),
                 };
                 let mut transaction = store.begin("pinning a version").await.unwrap();
@@ -334,9 +334,9 @@ mod tests {
                 transaction.commit().await.unwrap();
             };
             for (name, version) in [
-                ("my_item", "1.0.0"),
-                ("my_item", "1.1.0"),
                 ("my-item", "1.0.0"),
+                ("my-item", "1.1.0"),
+                ("my_item", "1.0.0"),
             ] {
                 let ada = ("ada", "ada");
                 let inserted = store.item_insert(&tenant(), (name, version), "d", 1, ada, b"x");
@@ -346,7 +346,7 @@ mod tests {
             use_version("1.1.0", DeploymentState::Failed).await;
 
             let keepers = async |tenant: &Tenant, version: &str| {
-                let keepers = store.item_keeper_list(tenant, ("my_item", version)).await;
+                let keepers = store.item_keeper_list(tenant, ("my-item", version)).await;
                 keepers.unwrap()
             };
             let delete = async |name: &str, version: &str| {
@@ -355,19 +355,19 @@ mod tests {
             };
             for version in ["1.0.0", "1.1.0"] {
                 assert_eq!(keepers(&tenant(), version).await, ["blog"]);
-                assert!(!delete("my_item", version).await, "{version}");
+                assert!(!delete("my-item", version).await, "{version}");
                 for stranger in strangers() {
                     assert!(keepers(&stranger, version).await.is_empty());
                 }
             }
             // `_` stands for itself.
-            assert!(delete("my-item", "1.0.0").await);
+            assert!(delete("my_item", "1.0.0").await);
 
             use_version("1.1.0", DeploymentState::Deployed).await;
-            assert!(delete("my_item", "1.0.0").await);
+            assert!(delete("my-item", "1.0.0").await);
             use_version("1.1.0", DeploymentState::Undeployed).await;
             assert!(keepers(&tenant(), "1.1.0").await.is_empty());
-            assert!(delete("my_item", "1.1.0").await);
+            assert!(delete("my-item", "1.1.0").await);
         }
     }
 
