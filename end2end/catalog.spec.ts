@@ -116,6 +116,17 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
     expect(now.outputs['said']?.value).toBe('good evening of 1.0.0');
   });
 
+  await test.step('the page of the older version says what the newer one changes', async () => {
+    await page.goto('/catalog/greeter');
+    await page.getByRole('link', { name: '1.0.0', exact: true }).click();
+    await expect(page).toHaveURL(/version=1\.0\.0$/);
+    const newer = page.getByRole('region', { name: 'Newer version' });
+    await newer.getByText('tasks/main.yml').click();
+    await expect(newer).toContainText('{{ word }} of 1.1.0');
+    await newer.getByRole('link', { name: 'Show the newest version' }).click();
+    await expect(page.getByRole('button', { name: 'Add to design' })).toBeVisible();
+  });
+
   await test.step('the newer version is compared, planned and rolled out', async () => {
     await page.goto(`/deployments/${deployment}`);
     const items = page.getByRole('region', { name: 'Catalogue items' });
@@ -125,6 +136,7 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
     const dialog = page.getByRole('dialog', { name: 'Another version of greeter' });
     await dialog.getByText('tasks/main.yml').click();
     await expect(dialog).toContainText('{{ word }} of 1.1.0');
+    await expect(dialog).toContainText('The inputs stay the same.');
     await shoot(page, 'item-versions');
     await dialog.getByRole('button', { name: 'Plan the change' }).click();
     const question = page.getByRole('dialog', { name: 'greeter: 1.0.0 → 1.1.0?' });
@@ -176,8 +188,18 @@ test('an item is published from a folder of a git repository', async ({ page }) 
   }
 });
 
-test('an item\'s page tells when a component of it is healthy', async ({ page }) => {
+test('an item\'s page tells when a component of it is healthy, what it is connected to, and where it is used', async ({ page }) => {
   await login(page);
+  await page.goto('/catalog/wordpress');
+  const relations = page.getByRole('region', { name: 'Relations' });
+  await expect(relations.getByRole('list', { name: 'Needs' }).getByRole('link', { name: 'MariaDB' })).toBeVisible();
+  await expect(relations.getByRole('list', { name: 'Offers' }).getByRole('link', { name: 'HAProxy' })).toBeVisible();
+  await relations.scrollIntoViewIfNeeded();
+  await shoot(page, 'catalog-relations');
+  const examples = page.getByRole('region', { name: 'Example designs' });
+  await expect(examples.getByRole('button', { name: 'WordPress with its database' })).toBeVisible();
+  await relations.getByRole('link', { name: 'MariaDB' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('MariaDB');
   await page.goto('/catalog/haproxy');
   const health = page.getByRole('region', { name: 'Health' });
   await expect(health.getByRole('row')).not.toHaveCount(0);
@@ -200,6 +222,21 @@ test('an archive that is no item is refused in words, with the place', async ({ 
   writeFileSync(text, 'not packed at all');
   await upload(page, text);
   await expect(alert(page)).toContainText('no whole tar.gz archive');
+});
+
+test('a draft is listed until somebody deletes it', async ({ page }) => {
+  await login(page);
+  await page.goto('/catalog');
+  await expect(page.getByRole('button', { name: 'Test a draft' })).toBeEnabled({ timeout: 60_000 });
+  const draft = { ...item('1.0.0'), 'item.yml': manifest('1.0.0', 'passing', 'Passing') };
+  await page.getByLabel('Draft of an item (tar.gz or zip)').setInputFiles(pack('passing', draft));
+  await page.getByRole('dialog', { name: 'Test the draft' }).getByRole('button', { name: 'Cancel' }).click();
+  const row = page.getByRole('region', { name: 'Drafts' }).getByRole('row', { name: 'passing' });
+  await expect(row).toContainText('1.0.0-draft.');
+  await row.getByRole('button', { name: /^Delete the draft/ }).click();
+  await page.getByRole('dialog', { name: 'Delete the draft of passing?' }).getByRole('button', { name: 'Delete' }).click();
+  await expect(page.getByText('The draft of passing is deleted.')).toBeVisible();
+  await expect(row).toHaveCount(0);
 });
 
 test('a role of Galaxy is described by a form, and published', async ({ page }) => {

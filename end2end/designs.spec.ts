@@ -133,7 +133,7 @@ test('every starter opens without a problem', async ({ page }) => {
   };
   await open();
   const pictures = dialog.locator('img.card-picture');
-  await expect(pictures).toHaveCount(10);
+  await expect(pictures).toHaveCount(11);
   const isDrawn = (picture: Element) => (picture as HTMLImageElement).naturalWidth > 0;
   for (const picture of await pictures.all()) {
     await picture.scrollIntoViewIfNeeded();

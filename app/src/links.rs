@@ -1,4 +1,4 @@
-//! Addresses of a design's pages, with their initial selection, and of the form of an item.
+//! Addresses of a design's pages, with their initial selection, and of the pages of an item.
 
 use crate::browser;
 
@@ -7,6 +7,15 @@ pub fn new_item(next_of: Option<&str>) -> String {
     match next_of {
         Some(name) => format!("/items/new?next={}", browser::encode(name)),
         None => "/items/new".to_owned(),
+    }
+}
+
+/// The address of an item's page: with its newest version, or with another one.
+pub fn item(name: &str, version: Option<&str>) -> String {
+    let name = browser::encode(name);
+    match version {
+        Some(version) => format!("/catalog/{name}?version={}", browser::encode(version)),
+        None => format!("/catalog/{name}"),
     }
 }
 

@@ -15,6 +15,16 @@ pub struct Starter {
     pub template: &'static str,
 }
 
+impl Starter {
+    /// True if the template has a component of this catalogue item.
+    pub fn has_item(&self, item: &str) -> bool {
+        let resource_type = format!("Stackloom::Catalog::{item}");
+        let template = self.template.split_whitespace();
+        let mut words = template.map(|word| word.trim_end_matches([',', '}']));
+        words.any(|word| word == resource_type)
+    }
+}
+
 /// An empty design.
 pub const EMPTY: Starter = Starter {
     slug: "empty",
@@ -25,7 +35,7 @@ pub const EMPTY: Starter = Starter {
 };
 
 /// Starters, from small to large.
-pub const STARTERS: [Starter; 10] = [
+pub const STARTERS: [Starter; 11] = [
     Starter {
         slug: "proxy",
         name: "Web server behind a proxy",
@@ -53,6 +63,13 @@ pub const STARTERS: [Starter; 10] = [
         summary: "A router between two networks, a server in each, no software.",
         icon: "network",
         template: include_str!("starters/network.yaml"),
+    },
+    Starter {
+        slug: "bastion",
+        name: "Bastion and private network",
+        summary: "A private server without a public address. Its software comes through the bastion, and so do its terminals.",
+        icon: "key-round",
+        template: include_str!("starters/bastion.yaml"),
     },
     Starter {
         slug: "wordpress",
@@ -121,3 +138,19 @@ resources:
     metadata:
       stackloom: {public: true, bastion: true}
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_of_an_item_have_a_component_of_it() {
+        let with = |item: &str| {
+            let starters = STARTERS.into_iter().filter(|one| one.has_item(item));
+            starters.map(|one| one.slug).collect::<Vec<_>>()
+        };
+        assert_eq!(with("postgresql"), ["replica"]);
+        assert_eq!(with("mariadb"), ["wordpress", "tiers"]);
+        assert!(with("post").is_empty());
+    }
+}

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use api::{CatalogEntry, DeployedItem, ItemComparison, ItemUse, LintFinding, Repository};
+use api::{
+    CatalogEntry, DeployedItem, ItemComparison, ItemDraft, ItemUse, LintFinding, Repository,
+};
 use serde::de::DeserializeOwned;
 use types::{
     Registry, ResourceType,
@@ -10,7 +12,7 @@ use types::{
 };
 use wasm_bindgen::JsValue;
 
-use super::transport::{Answer, Body, Page, call, get, send, unreadable};
+use super::transport::{Answer, Body, Page, call, done, get, send, unreadable};
 use crate::browser;
 
 /// `GET /catalog/{item}/compare`.
@@ -24,9 +26,22 @@ pub async fn catalog() -> Answer<Vec<CatalogEntry>> {
     get("/catalog").await
 }
 
-/// `GET /catalog/{item}`.
-pub async fn catalog_item(name: &str) -> Answer<CatalogEntry> {
-    get(&format!("/catalog/{}", browser::encode(name))).await
+/// `GET /catalog/{item}`: the newest version, or the named one.
+pub async fn catalog_item(name: &str, version: Option<&str>) -> Answer<CatalogEntry> {
+    let name = browser::encode(name);
+    let query = version.map(|version| format!("?version={}", browser::encode(version)));
+    get(&format!("/catalog/{name}{}", query.unwrap_or_default())).await
+}
+
+/// `GET /drafts`.
+pub async fn item_drafts() -> Answer<Vec<ItemDraft>> {
+    get("/drafts").await
+}
+
+/// `DELETE /catalog/{item}?version=...`: deletes a draft.
+pub async fn item_draft_delete(item: &str, version: &str) -> Answer<()> {
+    let [item, version] = [item, version].map(browser::encode);
+    done("DELETE", &format!("/catalog/{item}?version={version}")).await
 }
 
 /// The catalogue as a deployment has it: with the versions that it uses, which can be older ones and drafts.
@@ -36,9 +51,7 @@ pub async fn catalog_of(items: &[DeployedItem]) -> Answer<Vec<CatalogEntry>> {
         if item.versions.first() == Some(&item.version) {
             continue;
         }
-        let [name, version] = [item.name.as_str(), item.version.as_str()].map(browser::encode);
-        let path = format!("/catalog/{name}?version={version}");
-        let used: Option<CatalogEntry> = match get(&path).await {
+        let used = match catalog_item(&item.name, Some(&item.version)).await {
             Ok(entry) => Some(entry),
             // A deleted version has nothing to offer.
             Err(problem) if problem.status == 404 => None,

@@ -14,8 +14,8 @@ use crate::{
     starters::{EMPTY, STARTERS, Starter},
     time::Ago,
     ui::{
-        Command, Confirm, Empty, Icon, Menu, Modal, ProblemNote, Question, menu, skeleton,
-        toast::ToastList, use_confirm, use_palette, use_toasts,
+        Command, Confirm, Empty, Icon, Menu, Modal, ProblemNote, Question, StarterCard, menu,
+        skeleton, toast::ToastList, use_confirm, use_palette, use_toasts,
     },
 };
 
@@ -227,24 +227,11 @@ fn NoDesigns(page: Page) -> impl IntoView {
 
 #[component]
 fn StarterCards(page: Page) -> impl IntoView {
+    let start = Callback::new(move |starter| page.start(starter));
     STARTERS
         .into_iter()
         .chain([EMPTY])
-        .map(|starter| {
-            let title = if starter.name == EMPTY.name { "Empty" } else { starter.name };
-            view! {
-                <button type="button" class="card" on:click=move |_| page.start(starter)>
-                    {(starter.name != EMPTY.name).then(|| view! {
-                        <img class="card-picture" alt="" loading="lazy" src=format!("/api/v1/starters/{}/picture", starter.slug) />
-                    })}
-                    <span class="card-head">
-                        <span class="chip-icon" data-category="network"><Icon name=starter.icon /></span>
-                        <span class="card-title">{title}</span>
-                    </span>
-                    <span class="card-text">{starter.summary}</span>
-                </button>
-            }
-        })
+        .map(|starter| view! { <StarterCard starter start /> })
         .collect_view()
 }
 

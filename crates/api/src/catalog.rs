@@ -31,6 +31,20 @@ pub struct Uploaded {
     pub test: Option<String>,
 }
 
+/// A draft of an item: a version that is in no catalogue, for tests before it is published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ItemDraft {
+    /// Name of the item.
+    pub name: String,
+    /// The version, with a part of the digest of its files.
+    pub version: String,
+    /// User who stored it.
+    pub author: String,
+    /// Time of the upload, in RFC 3339.
+    pub time: String,
+}
+
 /// An item of the project that a deployment uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

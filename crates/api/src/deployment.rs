@@ -86,6 +86,10 @@ pub struct UpgradeRequest {
     pub item: String,
     /// The version, which can also be an older one.
     pub version: String,
+    /// Number of components that are set up at the same time. The next ones begin when all of them are healthy. From 1,
+    /// which is the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
     /// Reaction to a failure, such as a component that is not healthy with the version.
     #[serde(default)]
     pub on_failure: OnFailure,

@@ -28,8 +28,8 @@ mod terminal;
 pub use audit::AuditEvent;
 pub use beside::TemplateFiles;
 pub use catalog::{
-    CatalogEntry, DeployedItem, FileChange, ItemComparison, ItemUse, LintFinding, LintLevel,
-    Repository, Uploaded,
+    CatalogEntry, DeployedItem, FileChange, ItemComparison, ItemDraft, ItemUse, LintFinding,
+    LintLevel, Repository, Uploaded,
 };
 pub use check::{ChangedProperty, Check, CheckSummary, Finding, FindingKind, RepairRequest};
 pub use command::{AllServers, CommandKind, CommandRequest, CommandServers, RunCommand};

@@ -30,6 +30,8 @@ mod killed;
 mod live;
 #[path = "software/removal.rs"]
 mod removal;
+#[path = "software/restores.rs"]
+mod restores;
 #[path = "software/scaling.rs"]
 mod scaling;
 #[path = "software/starters.rs"]

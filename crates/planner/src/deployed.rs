@@ -46,6 +46,9 @@ pub struct Deployed {
     /// Damage to repair, by resource name.
     #[serde(skip)]
     pub damage: BTreeMap<String, Damage>,
+    /// Number of components that are set up with another version of their item at the same time. 0 means 1.
+    #[serde(skip)]
+    pub upgrade_batch: usize,
 }
 
 /// Damage to a resource that was done outside of Stackloom.

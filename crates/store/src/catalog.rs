@@ -5,9 +5,13 @@ use sqlx::Row as _;
 
 use crate::{
     Error, Outcome, Result, Store, Tenant, Transaction,
-    column::now_text,
-    database::{Row, read_all},
+    column::{now_text, to_json},
+    database::{Row, read_all, statement},
 };
+
+/// Condition on the deployments `d` that keep a version of an item: they use it, or their last good state does.
+const KEEPS: &str = "d.cloud = $1 AND d.project_id = $2 AND d.state <> 'undeployed' AND (d.good LIKE $5 ESCAPE '\\' OR EXISTS \
+     (SELECT 1 FROM deployment_items i WHERE i.deployment = d.id AND i.item = $3 AND i.version = $4))";
 
 /// A stored version of an item. Its files are complete in a folder below the data folder, which is named by their
 /// digest. A server without that folder unpacks the archive.
@@ -101,7 +105,8 @@ impl Store {
         Ok(Outcome::of(done.rows_affected()))
     }
 
-    /// Deletes a version of an item, unless a deployment uses it that is not undeployed. True if it is deleted.
+    /// Deletes a version of an item, unless a deployment keeps it: one that is not undeployed uses it, or would return to
+    /// it by a roll-back. True if it is deleted.
     ///
     /// # Errors
     /// If the database fails.
@@ -110,19 +115,45 @@ impl Store {
         tenant: &Tenant,
         (name, version): (&str, &str),
     ) -> Result<bool> {
-        let done = sqlx::query(
-            "DELETE FROM catalog_items WHERE cloud = $1 AND project_id = $2 AND name = $3 AND version = $4 AND NOT EXISTS \
-             (SELECT 1 FROM deployment_items i JOIN deployments d ON d.id = i.deployment \
-             WHERE d.cloud = $1 AND d.project_id = $2 AND i.item = $3 AND i.version = $4 AND d.state <> 'undeployed')",
-        )
+        let done = sqlx::query(statement(&[
+            "DELETE FROM catalog_items WHERE cloud = $1 AND project_id = $2 AND name = $3 AND version = $4 \
+             AND NOT EXISTS (SELECT 1 FROM deployments d WHERE ",
+            KEEPS,
+            ")",
+        ]))
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
         .bind(name)
         .bind(version)
+        .bind(entry_pattern(name, version))
         .execute(&self.pool)
         .await
         .map_err(Error::at("deleting a version of a catalogue item"))?;
         Ok(done.rows_affected() > 0)
+    }
+
+    /// Names of the deployments that keep a version of an item from its deletion.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn item_keeper_list(
+        &self,
+        tenant: &Tenant,
+        (name, version): (&str, &str),
+    ) -> Result<Vec<String>> {
+        sqlx::query_scalar(statement(&[
+            "SELECT d.name FROM deployments d WHERE ",
+            KEEPS,
+            " ORDER BY d.name",
+        ]))
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(name)
+        .bind(version)
+        .bind(entry_pattern(name, version))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(Error::at("listing the users of a version of an item"))
     }
 
     /// The archive of a version of an item. `None` if there is no such version, or it has none.
@@ -252,6 +283,17 @@ impl Transaction {
     }
 }
 
+/// The pattern of a last good state with a version of an item, which is an entry of a map in its JSON. Quotes inside a text
+/// of the JSON are escaped, so that no template looks like it.
+fn entry_pattern(name: &str, version: &str) -> String {
+    let entry = format!("{}:{}", to_json(&name), to_json(&version));
+    let literal = entry
+        .replace('\\', "\\\\")
+        .replace('%', "\\%")
+        .replace('_', "\\_");
+    format!("%{literal}%")
+}
+
 fn item(row: &Row) -> sqlx::Result<ItemRow> {
     Ok(ItemRow {
         name: row.try_get("name")?,
@@ -265,8 +307,69 @@ fn item(row: &Row) -> sqlx::Result<ItemRow> {
 
 #[cfg(test)]
 mod tests {
+    use api::DeploymentState;
+
     use super::*;
-    use crate::testing::{Database, deployment_insert, strangers, tenant};
+    use crate::{
+        deployment,
+        testing::{Database, deployment_insert, strangers, tenant},
+    };
+
+    #[tokio::test]
+    async fn a_version_that_a_roll_back_needs_is_kept() {
+        for Database { store, .. } in &Database::each().await {
+            deployment_insert(store, &tenant(), "blog").await;
+            let use_version = async |version: &str, state: DeploymentState| {
+                let pin = Pin {
+                    item: "my-item".to_owned(),
+                    version: version.to_owned(),
+                };
+                let mut transaction = store.begin("pinning a version").await.unwrap();
+                let pinned = transaction.pin_replace(&tenant(), "blog", &[pin]).await;
+                pinned.unwrap();
+                let connection = transaction.connection();
+                deployment::set_state(connection, "blog", state, "2026-01-01T00:00:00Z")
+                    .await
+                    .unwrap();
+                transaction.commit().await.unwrap();
+            };
+            for (name, version) in [
+                ("my-item", "1.0.0"),
+                ("my-item", "1.1.0"),
+                ("my_item", "1.0.0"),
+            ] {
+                let ada = ("ada", "ada");
+                let inserted = store.item_insert(&tenant(), (name, version), "d", 1, ada, b"x");
+                assert_eq!(inserted.await.unwrap(), Outcome::Done);
+            }
+            use_version("1.0.0", DeploymentState::Deployed).await;
+            use_version("1.1.0", DeploymentState::Failed).await;
+
+            let keepers = async |tenant: &Tenant, version: &str| {
+                let keepers = store.item_keeper_list(tenant, ("my-item", version)).await;
+                keepers.unwrap()
+            };
+            let delete = async |name: &str, version: &str| {
+                let deleted = store.item_delete_unused(&tenant(), (name, version)).await;
+                deleted.unwrap()
+            };
+            for version in ["1.0.0", "1.1.0"] {
+                assert_eq!(keepers(&tenant(), version).await, ["blog"]);
+                assert!(!delete("my-item", version).await, "{version}");
+                for stranger in strangers() {
+                    assert!(keepers(&stranger, version).await.is_empty());
+                }
+            }
+            // `_` stands for itself.
+            assert!(delete("my_item", "1.0.0").await);
+
+            use_version("1.1.0", DeploymentState::Deployed).await;
+            assert!(delete("my-item", "1.0.0").await);
+            use_version("1.1.0", DeploymentState::Undeployed).await;
+            assert!(keepers(&tenant(), "1.1.0").await.is_empty());
+            assert!(delete("my-item", "1.1.0").await);
+        }
+    }
 
     #[tokio::test]
     async fn an_item_lists_the_deployments_that_use_it_and_their_version() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::{CatalogEntry, ItemComparison, ItemUse, LintFinding, Repository};
+use api::{CatalogEntry, ItemComparison, ItemDraft, ItemUse, LintFinding, Repository};
 use axum::{
     extract::{FromRequest, Path, Request, State},
     http::{StatusCode, header},
@@ -16,7 +16,7 @@ use types::catalog::role::RoleDraft;
 use crate::{
     auth::{Caller, Member},
     codes,
-    extract::{Json, Query, media_type, read},
+    extract::{DONE, Json, Query, media_type, read},
     problem::{Error, Result},
     services::Services,
 };
@@ -40,7 +40,7 @@ pub struct VersionQuery {
     version: Option<String>,
 }
 
-/// One item, with its inputs, outputs and README: its newest version, or of the project's items, another one or a draft.
+/// One item, with its inputs, outputs and README: its newest version, or the named one, which can be a draft.
 #[utoipa::path(
     get, path = "/api/v1/catalog/{item}", tag = "catalogue",
     params(("item" = String, Path), ("version" = Option<String>, Query)), responses((status = 200, body = Object))
@@ -66,6 +66,39 @@ pub async fn get(
         )
         .hint("`/api/v1/catalog` lists all items.")
     })
+}
+
+/// The drafts of the project, by name. They are in no catalogue.
+#[utoipa::path(get, path = "/api/v1/drafts", tag = "catalogue", responses((status = 200, body = Vec<ItemDraft>)))]
+pub async fn drafts(
+    State(services): State<Services>,
+    caller: Caller,
+) -> Result<Json<Vec<ItemDraft>>> {
+    Ok(Json(services.engine.drafts(caller.tenant()).await?))
+}
+
+/// `?version=...`
+#[derive(Deserialize)]
+pub struct DraftQuery {
+    version: String,
+}
+
+/// Deletes a draft of an item, whoever stored it.
+///
+/// A draft is kept while a deployment uses it, or would return to it by a roll-back. Published versions are not deleted.
+#[utoipa::path(
+    delete, path = "/api/v1/catalog/{item}", tag = "catalogue",
+    params(("item" = String, Path), ("version" = String, Query)), responses((status = 204))
+)]
+pub async fn delete_draft(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(name): Path<String>,
+    Query(DraftQuery { version }): Query<DraftQuery>,
+) -> Result<StatusCode> {
+    let engine = &services.engine;
+    engine.delete_draft(&caller.actor, &name, &version).await?;
+    Ok(DONE)
 }
 
 /// `?from=...&to=...`
@@ -121,7 +154,8 @@ pub struct UploadQuery {
 /// digest of its files, and only a deployment that names this version in `versions` uses it. The next draft replaces it.
 #[utoipa::path(
     post, path = "/api/v1/catalog", tag = "catalogue",
-    params(("manifest" = Option<String>, Query), ("draft" = Option<bool>, Query)), request_body(content = Vec<u8>, content_type = "application/gzip"),
+    params(("manifest" = Option<String>, Query), ("draft" = Option<bool>, Query)),
+    request_body(content((Vec<u8> = "application/gzip"), (Vec<u8> = "application/zip"), (Repository = "application/json"))),
     responses((status = 201, body = Object), (status = 200, description = "The project has it already", body = Object))
 )]
 pub async fn upload(
@@ -140,7 +174,8 @@ pub async fn upload(
 /// The draft of a manifest for a role without an `item.yml`, with which a form begins.
 #[utoipa::path(
     post, path = "/api/v1/roles", tag = "catalogue",
-    request_body(content = Vec<u8>, content_type = "application/gzip"), responses((status = 200, body = Object))
+    request_body(content((Vec<u8> = "application/gzip"), (Vec<u8> = "application/zip"), (Repository = "application/json"))),
+    responses((status = 200, body = Object))
 )]
 pub async fn role(
     State(services): State<Services>,

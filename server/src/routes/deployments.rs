@@ -162,7 +162,7 @@ pub async fn scale(
     Ok(accepted(started.await?))
 }
 
-/// Sets the components of a catalogue item up with another version of it, one after the other.
+/// Sets the components of a catalogue item up with another version of it, in batches.
 #[utoipa::path(post, path = "/api/v1/deployments/{id}/upgrade", tag = "deployments", params(("id" = String, Path)), request_body = UpgradeRequest, responses((status = 202, body = Started)))]
 pub async fn upgrade(
     State(services): State<Services>,
@@ -170,6 +170,13 @@ pub async fn upgrade(
     Path(id): Path<String>,
     Json(request): Json<UpgradeRequest>,
 ) -> Result<impl IntoResponse> {
+    if request.batch == Some(0) {
+        return Err(Error::new(
+            codes::INVALID_REQUEST,
+            "`batch` is 0: no component would be set up.",
+        )
+        .hint("Give the number of components that are set up at the same time, or leave it out for 1."));
+    }
     let engine = &services.engine;
     let deployment = engine.deployment(caller.tenant(), &id).await?;
     let (template, bundle) = (&deployment.template, deployment.beside.bundle());

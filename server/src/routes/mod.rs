@@ -141,11 +141,15 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/runs/{id}/log", get(log::download))
         .route("/runs/{id}/stream", get(stream::open))
         .route("/catalog", get(catalog::list).post(catalog::upload))
-        .route("/catalog/{item}", get(catalog::get))
+        .route(
+            "/catalog/{item}",
+            get(catalog::get).delete(catalog::delete_draft),
+        )
         .route("/catalog/{item}/compare", get(catalog::compare))
         .route("/catalog/{item}/deployments", get(catalog::uses))
         .route("/catalog/{item}/lint", get(catalog::lint))
         .route("/catalog/{item}/recipe", get(recipes::get))
+        .route("/drafts", get(catalog::drafts))
         .route("/recipes", post(recipes::publish))
         .route("/recipes/lint", post(recipes::lint))
         .route("/roles", post(catalog::role))

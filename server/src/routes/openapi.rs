@@ -34,7 +34,7 @@ use crate::auth;
         super::deployments::list, super::deployments::create, super::deployments::get, super::deployments::update,
         super::deployments::delete, super::deployments::remove, super::deployments::runs, super::deployments::strays, super::deployments::roll_back_plan, super::deployments::roll_back, super::deployments::suspend, super::deployments::resume, super::snapshots::list, super::snapshots::take, super::snapshots::restore, super::snapshots::delete, super::deployments::scale, super::deployments::upgrade, super::checks::check, super::checks::repair, super::permission::give, super::permission::revoke, super::command::run, super::terminal::open, super::console::log, super::console::graphical, super::live::list, super::servers::list, super::servers::power,
         super::runs::get, super::runs::content, super::runs::plan, super::runs::cancel, super::runs::resume, super::runs::release, super::events::list, super::events::search, super::log::download, super::stream::open,
-        super::catalog::list, super::catalog::get, super::catalog::upload, super::catalog::compare, super::catalog::uses, super::catalog::role, super::catalog::git_hosts, super::catalog::lint, super::recipes::publish, super::recipes::lint, super::recipes::get,
+        super::catalog::list, super::catalog::get, super::catalog::drafts, super::catalog::delete_draft, super::catalog::upload, super::catalog::compare, super::catalog::uses, super::catalog::role, super::catalog::git_hosts, super::catalog::lint, super::recipes::publish, super::recipes::lint, super::recipes::get,
         super::health::alive, super::health::ready, super::health::metrics,
     ),
     components(schemas(api::Problem, api::Event)),

@@ -163,6 +163,10 @@ async fn a_version_stays_what_it_is() {
     let second = item("greeter", "1.1.0", "- debug: {msg: x}");
     let made = json(upload(&demo, second).await, 201).await;
     assert_eq!(made["uploaded"]["versions"], json!(["1.1.0", "1.0.0"]));
+    let path = "/api/v1/catalog/greeter?version=1.0.0";
+    let older = json(demo.get(path).await, 200).await;
+    assert_eq!(older["version"], "1.0.0");
+    assert_eq!(older["uploaded"]["versions"], json!(["1.1.0", "1.0.0"]));
     let ours = item("nginx", "9.0.0", "- debug:");
     let taken = (409, "item-name-taken".to_owned());
     assert_eq!(problem(upload(&demo, ours).await).await, taken);
@@ -210,6 +214,23 @@ async fn what_is_wrong_is_told_with_its_place() {
             (Some("tasks/main.yml"), None),
         ]
     );
+    let without_options = packed(&[
+        ("item.yml", &manifest("greeter", "1.0.0")),
+        ("tasks/main.yml", "- debug:"),
+    ]);
+    let answer = json(upload(&demo, without_options).await, 422).await;
+    let message = answer["diagnostics"][0]["message"].as_str().unwrap();
+    assert!(message.contains("lists the options"), "{message}");
+    // Five megabytes of zeros become a few kilobytes on their way.
+    let zeros = "0".repeat(5 << 20);
+    let bomb = packed(&[
+        ("item.yml", &manifest("greeter", "1.0.0")),
+        ("files/zeros", &zeros),
+    ]);
+    assert!(bomb.len() < 100_000);
+    let answer = json(upload(&demo, bomb).await, 422).await;
+    let message = answer["diagnostics"][0]["message"].as_str().unwrap();
+    assert!(message.contains("more than 4096 KiB together"), "{message}");
     let answer = json(upload(&demo, b"PK\x03\x04".to_vec()).await, 422).await;
     assert_eq!(answer["diagnostics"][0]["code"], "archive-invalid");
     let answer = upload(&demo, vec![0; 11 * 1024 * 1024]).await;
@@ -324,6 +345,10 @@ async fn a_draft_is_planned_only_by_who_names_its_version() {
     assert!(unknown(&json(plan(&demo, json!({})).await, 200).await));
 
     // Nobody else has it.
+    assert_eq!(
+        json(other.get("/api/v1/drafts").await, 200).await,
+        json!([])
+    );
     assert_eq!(problem(other.get(&place).await).await, hidden);
     assert_eq!(problem(plan(&other, named.clone()).await).await, hidden);
     let deployment = json!({"name": "test", "template": TEMPLATE, "versions": named});
@@ -340,4 +365,64 @@ async fn a_draft_is_planned_only_by_who_names_its_version() {
     assert_eq!(made["uploaded"]["from_form"], true);
     let published = demo.post("/api/v1/recipes", &recipe("1.0.0")).await;
     assert_eq!(json(published, 201).await["version"], "1.0.0");
+}
+
+#[tokio::test]
+async fn every_member_lists_and_deletes_drafts_and_nobody_a_published_version() {
+    let stack = Stack::start().await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let archive = item("greeter", "1.0.0", "- debug:");
+    let request = demo
+        .request(Method::POST, "/api/v1/catalog")
+        .query(&[("draft", "true")])
+        .header(header::CONTENT_TYPE, "application/gzip")
+        .body(archive.clone());
+    let stored = request.send().await.unwrap();
+    let place = stored.headers()[header::LOCATION]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    let draft = json(stored, 201).await;
+    let listed = json(demo.get("/api/v1/drafts").await, 200).await;
+    assert_eq!(listed[0]["name"], "greeter");
+    assert_eq!(listed[0]["version"], draft["version"]);
+    assert_eq!(listed[0]["author"], "demo");
+
+    let delete = async |browser: &Client, path: &str| {
+        let request = browser.request(Method::DELETE, path);
+        request.send().await.unwrap()
+    };
+    let hidden = (404, "not-found".to_owned());
+    assert_eq!(problem(delete(&other, &place).await).await, hidden);
+    assert_eq!(delete(&demo, &place).await.status(), 204);
+    assert_eq!(json(demo.get("/api/v1/drafts").await, 200).await, json!([]));
+    assert_eq!(problem(demo.get(&place).await).await, hidden);
+
+    assert_eq!(upload(&demo, archive).await.status(), 201);
+    let published = "/api/v1/catalog/greeter?version=1.0.0";
+    let kept = json(delete(&demo, published).await, 409).await;
+    assert_eq!(kept["code"], "not-possible-now");
+    assert!(kept["detail"].as_str().unwrap().contains("is published"));
+    assert_eq!(demo.get(published).await.status(), 200);
+}
+
+#[tokio::test]
+async fn the_servers_own_items_have_a_version_too() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let newest = json(demo.get("/api/v1/catalog/nginx").await, 200).await;
+    let version = newest["version"].as_str().unwrap();
+    let path = format!("/api/v1/catalog/nginx?version={version}");
+    assert_eq!(json(demo.get(&path).await, 200).await, newest);
+    let missing = demo.get("/api/v1/catalog/nginx?version=99.0.0").await;
+    assert_eq!(problem(missing).await, (404, "not-found".into()));
+}
+
+#[tokio::test]
+async fn an_upgrade_in_batches_of_nothing_is_refused() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let request = json!({"item": "greeter", "version": "1.1.0", "batch": 0});
+    let refused = demo.post("/api/v1/deployments/x/upgrade", &request).await;
+    assert_eq!(problem(refused).await.1, "invalid-request");
 }

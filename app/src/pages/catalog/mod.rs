@@ -1,5 +1,6 @@
 //! The service catalogue: software that can be dropped on a server.
 
+mod drafts;
 mod repository;
 mod role;
 mod upload;
@@ -9,6 +10,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use self::{
+    drafts::Drafts,
     repository::RepositoryButton,
     role::DescribeRole,
     upload::{Upload, UploadButton, UploadState},
@@ -28,9 +30,18 @@ pub fn CatalogPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Catalogue")]);
     let items = Load::new(client::catalog);
     let upload = Upload::new(items);
+    let drafts = Load::new(client::item_drafts);
+    Effect::new(move |was_busy: Option<bool>| {
+        let is_busy = upload.test.is_busy.get();
+        if was_busy == Some(true) && !is_busy {
+            drafts.reload();
+        }
+        is_busy
+    });
     let over = RwSignal::new(false);
     let query = RwSignal::new(String::new());
     let category = RwSignal::new(None::<String>);
+    let only_own = RwSignal::new(false);
     let list = items.view(
         || skeleton::cards(6),
         move |items: Vec<CatalogEntry>| {
@@ -43,7 +54,7 @@ pub fn CatalogPage() -> impl IntoView {
                 }
                 .into_any();
             }
-            view! { <Cards items query category /> }.into_any()
+            view! { <Cards items query category only_own /> }.into_any()
         },
     );
     view! {
@@ -78,6 +89,7 @@ pub fn CatalogPage() -> impl IntoView {
             <TestDialog test=upload.test />
             <DescribeRole upload />
             {list}
+            <Drafts drafts />
         </div>
     }
 }
@@ -87,16 +99,21 @@ fn Cards(
     items: Vec<CatalogEntry>,
     query: RwSignal<String>,
     category: RwSignal<Option<String>>,
+    /// True while only the project's own items are shown.
+    only_own: RwSignal<bool>,
 ) -> impl IntoView {
+    let has_own = items.iter().any(|it| it.uploaded.is_some());
     let mut categories: Vec<String> = items.iter().map(|it| it.item.category.clone()).collect();
     categories.sort();
     categories.dedup();
     let items = StoredValue::new(items);
     let shown = move || {
         let (query, category) = (query.get().to_lowercase(), category.get());
+        let only_own = only_own.get();
         items.with_value(|items| {
             items
                 .iter()
+                .filter(|it| it.uploaded.is_some() || !only_own)
                 .filter(|CatalogEntry { item, .. }| {
                     category
                         .as_ref()
@@ -137,6 +154,14 @@ fn Cards(
                     on:input=move |event| query.set(event_target_value(&event))
                 />
             </label>
+            {has_own.then(|| view! {
+                <button
+                    type="button" class="button" data-look="ghost" data-size="small" aria-pressed=move || only_own.get().to_string()
+                    on:click=move |_| only_own.update(|only| *only = !*only)
+                >
+                    "This project's"
+                </button>
+            })}
             {chips}
         </div>
         <div class="cards">

@@ -1,22 +1,25 @@
-//! One catalogue item: README, parameters, outputs, requirements and offers.
+//! One catalogue item: README, parameters, outputs, requirements and offers, versions and examples.
 
 mod add;
+pub mod changes;
+mod examples;
+mod inputs;
 pub mod lint;
+mod relations;
 
 use api::CatalogEntry;
-use hot::constraint::Constraint;
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::use_params_map;
-use serde_json::Value;
-use types::{
-    Property, PropertyKind,
-    catalog::{CatalogItem, Probe},
-};
+use leptos_router::hooks::{use_params_map, use_query_map};
+use types::catalog::{CatalogItem, Probe};
 
+pub use self::inputs::Inputs;
 use self::{
     add::AddToDesign,
+    changes::VersionChanges,
+    examples::Examples,
     lint::{Lint, LintFindings},
+    relations::Relations,
 };
 use crate::{
     browser, client,
@@ -28,14 +31,15 @@ use crate::{
     ui::{Icon, ItemIcon, skeleton},
 };
 
-/// The page of `/catalog/:item`.
+/// The page of `/catalog/:item`, with the newest version or the one in `?version=`.
 #[component]
 pub fn CatalogItemPage() -> impl IntoView {
-    let params = use_params_map();
+    let (params, query) = (use_params_map(), use_query_map());
+    let version = Memo::new(move |_| query.with(|query| query.get("version")));
     let name = Memo::new(move |_| params.with(|params| params.get("item")).unwrap_or_default());
     let item = Load::new(move || {
-        let name = name.get();
-        async move { client::catalog_item(&name).await }
+        let (name, version) = (name.get(), version.get());
+        async move { client::catalog_item(&name, version.as_deref()).await }
     });
     let title = move || {
         item.with(|entry| entry.map(|entry| entry.item.title.clone()))
@@ -58,7 +62,13 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
     let session = use_session();
     let adding = RwSignal::new(false);
     let lint = Lint::default();
-    let is_own = uploaded.is_some();
+    let versions = uploaded.as_ref().map(|it| it.versions.clone());
+    let versions = versions.unwrap_or_default();
+    // A draft is not among the versions.
+    let newest = versions.first().filter(|newest| **newest != item.version);
+    let newest = newest.cloned();
+    let is_newest = newest.is_none();
+    let is_own = uploaded.is_some() && is_newest;
     let fact =
         |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
     let listens = item
@@ -76,7 +86,15 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
         "Its software stays on the server."
     };
     let name = item.name.clone();
-    let has_form = uploaded.as_ref().is_some_and(|it| it.from_form);
+    let has_form = is_newest && uploaded.as_ref().is_some_and(|it| it.from_form);
+    let version_links = versions.iter().map(|version| {
+        let is_here = *version == item.version;
+        let other = (Some(version) != versions.first()).then_some(version.as_str());
+        view! {
+            <a class="pill" href=links::item(&name, other) aria-current=is_here.then_some("page")>{version.clone()}</a>
+        }
+    });
+    let version_links = version_links.collect_view();
     let next = has_form.then(|| links::new_item(Some(&name)));
     view! {
         <header class="item-head">
@@ -103,13 +121,25 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                     </button>
                 }
             })}
-            <button
-                type="button" class="button" data-look="primary" disabled=move || !session.can_change() on:click=move |_| adding.set(true)
-            >
-                <Icon name="plus" />
-                "Add to design"
-            </button>
+            {is_newest.then(|| view! {
+                <button
+                    type="button" class="button" data-look="primary" disabled=move || !session.can_change() on:click=move |_| adding.set(true)
+                >
+                    <Icon name="plus" />
+                    "Add to design"
+                </button>
+            })}
         </header>
+        {newest.map(|newest| view! {
+            <section class="section" aria-label="Newer version">
+                <p>
+                    {format!("New components get version {newest}, not this one. ")}
+                    <a class="link" href=links::item(&name, None)>"Show the newest version"</a>
+                </p>
+                <h2>{format!("Changes from {} to {newest}", item.version)}</h2>
+                <VersionChanges item=name.clone() from=item.version.clone() to=Signal::stored(newest.clone()) />
+            </section>
+        })}
         <LintFindings lint />
         <div class="item-columns">
             <div>
@@ -119,6 +149,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                 <Commands item=item.clone() />
                 <Health item=item.clone() />
                 <Relations item=item.clone() />
+                <Examples item=name.clone() />
             </div>
             <div class="item-side">
             <dl class="facts">
@@ -130,7 +161,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                     </div>
                     <div>
                         <dt>"Versions"</dt>
-                        <dd class="pills">{it.versions.into_iter().map(|version| view! { <span class="pill">{version}</span> }).collect_view()}</dd>
+                        <dd class="pills">{version_links}</dd>
                     </div>
                 })}
                 {fact("Category", item.category.clone())}
@@ -189,82 +220,6 @@ fn without_title(readme: &str) -> String {
         Some((first, rest)) if first.starts_with("# ") => rest.to_owned(),
         _ => text.to_owned(),
     }
-}
-
-/// The options as a table.
-#[component]
-pub fn Inputs(
-    /// The options.
-    inputs: Vec<Property>,
-) -> impl IntoView {
-    (!inputs.is_empty()).then(|| {
-        let rows = inputs
-            .into_iter()
-            .map(|input| {
-                let default = match (&input.default, input.required, input.secret) {
-                    (_, _, true) => String::from("secret"),
-                    (Some(value), _, _) => plain(value),
-                    (None, true, _) => String::from("required"),
-                    (None, false, _) => String::new(),
-                };
-                view! {
-                    <tr>
-                        <td><code>{input.name.clone()}</code></td>
-                        <td class="quiet">{kind_word(&input.kind)}</td>
-                        <td><code>{default}</code></td>
-                        <td>
-                            {input.summary.clone()}
-                            {choices(&input).map(|choices| view! { <p class="meta">{choices}</p> })}
-                        </td>
-                    </tr>
-                }
-            })
-            .collect_view();
-        view! {
-            <section class="section" aria-label="Inputs">
-                <h2>"Inputs"</h2>
-                <div class="table">
-                    <table>
-                        <thead>
-                            <tr><th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col">"Default"</th><th scope="col">"Meaning"</th></tr>
-                        </thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
-            </section>
-        }
-    })
-}
-
-fn kind_word(kind: &PropertyKind) -> &'static str {
-    match kind {
-        PropertyKind::String => "text",
-        PropertyKind::Integer => "whole number",
-        PropertyKind::Number => "number",
-        PropertyKind::Boolean => "true or false",
-        PropertyKind::List { .. } => "list",
-        PropertyKind::Map { .. } => "map",
-        PropertyKind::Any => "anything",
-    }
-}
-
-fn choices(input: &Property) -> Option<String> {
-    input
-        .constraints
-        .iter()
-        .find_map(|constraint| match constraint {
-            Constraint::AllowedValues(values) => Some(format!(
-                "One of {}.",
-                values.iter().map(plain).collect::<Vec<_>>().join(", ")
-            )),
-            _ => None,
-        })
-}
-
-fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[component]
@@ -368,57 +323,4 @@ fn probe(probe: &Probe) -> AnyView {
             view! { <code>{command.clone()}</code>" ends with 0" }.into_any()
         }
     }
-}
-
-/// Requirements of the item on the left, its offers on the right.
-#[component]
-fn Relations(item: CatalogItem) -> impl IntoView {
-    if item.requires.is_empty() && item.provides.is_empty() {
-        return None;
-    }
-    let needs = item
-        .requires
-        .iter()
-        .map(|need| {
-            let many = match (need.min, need.max) {
-                (0, None) => String::from("any number"),
-                (min, None) => format!("{min} or more"),
-                (min, Some(max)) if min == max => format!("{min}"),
-                (min, Some(max)) => format!("{min} to {max}"),
-            };
-            view! {
-                <div class="relation">
-                    <span class="pill">{need.name.clone()}</span>
-                    <span class="relation-line" aria-hidden="true"></span>
-                    <span>"needs "{many}" that offer "<code>{need.capability.clone()}</code></span>
-                    <span class="meta">{need.summary.clone()}</span>
-                </div>
-            }
-        })
-        .collect_view();
-    let offers = item
-        .provides
-        .iter()
-        .map(|offer| {
-            view! {
-                <div class="relation">
-                    <span class="pill">{offer.name.clone()}</span>
-                    <span class="relation-line" aria-hidden="true"></span>
-                    <span>"offered on the port in "<code>{offer.port.clone()}</code></span>
-                    {(!offer.shares.is_empty()).then(|| view! {
-                        <span class="meta">"Hands over "{offer.shares.join(", ")}"."</span>
-                    })}
-                    {offer.consumers.is_some().then(|| view! {
-                        <span class="meta">"Each connected component gets a secret of its own."</span>
-                    })}
-                </div>
-            }
-        })
-        .collect_view();
-    Some(view! {
-        <section class="section" aria-label="Relations">
-            <h2>"Relations"</h2>
-            <div class="panel">{needs}{offers}</div>
-        </section>
-    })
 }

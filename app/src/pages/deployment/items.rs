@@ -5,17 +5,20 @@
 use std::collections::BTreeMap;
 
 use api::{
-    DeployedItem, Deployment, DeploymentState, FileChange, OnFailure, Plan, PlanRequest,
-    UpgradeRequest,
+    DeployedItem, Deployment, DeploymentState, OnFailure, Plan, PlanRequest, UpgradeRequest,
 };
-use leptos::{ev::SubmitEvent, prelude::*};
+use leptos::{
+    ev::{self, SubmitEvent},
+    prelude::*,
+};
 
 use super::proposal::{Proposals, changed, problems};
 use crate::{
     browser, client,
     load::Load,
+    pages::catalog_item::changes::VersionChanges,
     session::use_session,
-    ui::{Icon, Modal, Question, line_diff, skeleton},
+    ui::{Icon, Modal, Question},
 };
 
 /// The section of the items, or nothing if the deployment uses none of the project.
@@ -109,15 +112,14 @@ fn Form(
     let others: Vec<String> = others.collect();
     let version = RwSignal::new(others.first().cloned().unwrap_or_default());
     let goes_back = RwSignal::new(true);
+    let batch = RwSignal::new(1_u32);
+    let components = item.components.len();
+    let set_batch = move |event: ev::Event| {
+        let given = event_target_value(&event).parse::<u32>();
+        batch.set(given.unwrap_or(1).max(1));
+    };
     let item = StoredValue::new(item);
-    let comparison = Load::new(move || {
-        let (item, to) = (item.get_value(), version.get());
-        async move { client::item_comparison(&item.name, &item.version, &to).await }
-    });
-    let files = comparison.view(
-        || skeleton::rows(4),
-        |comparison| comparison.files.into_iter().map(file).collect_view(),
-    );
+    let (name, from) = item.with_value(|item| (item.name.clone(), item.version.clone()));
     let options = others.into_iter().map(|other| {
         let (own, shown) = (other.clone(), other.clone());
         view! { <option value=other selected=move || version.with(|version| *version == own)>{shown}</option> }
@@ -136,7 +138,7 @@ fn Form(
             &it,
             item.get_value(),
             version.get_untracked(),
-            on_failure,
+            (batch.get_untracked(), on_failure),
         );
     };
     view! {
@@ -148,7 +150,17 @@ fn Form(
                 </select>
                 <p class="help">{format!("Now it is {}.", item.with_value(|item| item.version.clone()))}</p>
             </div>
-            <section aria-label="What changes in the item">{files}</section>
+            <section aria-label="What changes in the item"><VersionChanges item=name from to=version.into() /></section>
+            {(components > 1).then(|| view! {
+                <div class="field">
+                    <label for="item-batch">"Components at the same time"</label>
+                    <input
+                        class="input" id="item-batch" type="number" min="1" max=components.to_string() required prop:value=move || batch.get().to_string()
+                        on:change=set_batch
+                    />
+                    <p class="help">{format!("Of {components}. The next ones begin when these are healthy.")}</p>
+                </div>
+            })}
             <label class="check">
                 <input type="checkbox" prop:checked=goes_back on:change=move |event| goes_back.set(event_target_checked(&event)) />
                 "Roll back if a component fails or is not healthy"
@@ -161,32 +173,12 @@ fn Form(
     }
 }
 
-/// A file of the item that differs.
-fn file(change: FileChange) -> AnyView {
-    let how = match (&change.old, &change.new) {
-        (None, _) => "added",
-        (_, None) => "removed",
-        _ => "changed",
-    };
-    let diff = line_diff(
-        change.old.as_deref().unwrap_or_default(),
-        change.new.as_deref().unwrap_or_default(),
-    );
-    view! {
-        <details class="item-change">
-            <summary><code>{change.path}</code>" "<span class="meta">{how}</span></summary>
-            {diff}
-        </details>
-    }
-    .into_any()
-}
-
 fn propose(
     proposals: Proposals,
     deployment: &Deployment,
     item: DeployedItem,
     version: String,
-    on_failure: OnFailure,
+    (batch, on_failure): (u32, OnFailure),
 ) {
     let request = PlanRequest {
         versions: BTreeMap::from([(item.name.clone(), version.clone())]),
@@ -198,6 +190,7 @@ fn propose(
         let request = UpgradeRequest {
             item: item.name.clone(),
             version: version.clone(),
+            batch: Some(batch),
             on_failure,
             base_run: plan.base_run,
             plan_digest: plan.digest,
@@ -207,17 +200,25 @@ fn propose(
     };
     proposals.propose(
         request,
-        move |plan| question(&named, &wanted, on_failure, plan),
+        move |plan| question(&named, &wanted, (batch, on_failure), plan),
         start,
     );
 }
 
 /// The confirmation with the plan's changes and problems.
-fn question(item: &DeployedItem, version: &str, on_failure: OnFailure, plan: &Plan) -> Question {
-    let mut body = vec![
-        "The components are set up with the other version, one after the other. The next one begins when the one before is healthy."
-            .to_owned(),
-    ];
+fn question(
+    item: &DeployedItem,
+    version: &str,
+    (batch, on_failure): (u32, OnFailure),
+    plan: &Plan,
+) -> Question {
+    let how = match batch {
+        1 => "one after the other. The next one begins when the one before is healthy.".to_owned(),
+        _ => format!("{batch} at a time. The next ones begin when all of them are healthy."),
+    };
+    let mut body = vec![format!(
+        "The components are set up with the other version, {how}"
+    )];
     if on_failure == OnFailure::Rollback {
         body.push(format!("If one fails, all return to {}.", item.version));
     }

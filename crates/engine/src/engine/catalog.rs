@@ -47,7 +47,25 @@ impl Engine {
         self.core.catalogs.draft(archive).await
     }
 
-    /// One version of an item of the project, which can be a draft.
+    /// Drafts of the project's items, by name.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn drafts(&self, tenant: &Tenant) -> Result<Vec<api::ItemDraft>> {
+        self.core.catalogs.drafts(tenant).await
+    }
+
+    /// Deletes a draft of an item, whoever stored it.
+    ///
+    /// # Errors
+    /// If there is no such draft, or a deployment uses it or would return to it by a roll-back.
+    pub async fn delete_draft(&self, actor: &Actor, name: &str, version: &str) -> Result<()> {
+        self.core.check_running()?;
+        let catalogs = &self.core.catalogs;
+        catalogs.delete_draft(&actor.tenant, (name, version)).await
+    }
+
+    /// One version of an item, which can be a draft.
     ///
     /// # Errors
     /// If the project does not have it, or it cannot be read.

@@ -139,6 +139,8 @@ pub struct Changes {
     pub repairs: bool,
     /// Versions of catalogue items, by name. Of the other items, the deployment keeps its versions.
     pub versions: BTreeMap<String, String>,
+    /// Number of components that are set up with another version of their item at the same time. 0 means 1.
+    pub upgrade_batch: usize,
     /// The scaling that the update carries out, if it was started for one.
     pub scaling: Option<Scaling>,
     /// Reaction to a failure of the update.
@@ -279,7 +281,7 @@ impl Engine {
         self.run_to_completion(Box::pin(begun)).await
     }
 
-    /// Sets the components of an item up with another version of it, one after the other.
+    /// Sets the components of an item up with another version of it, in batches.
     ///
     /// # Errors
     /// As [`Engine::update`], and if the deployment does not use the item, or the project has no such version.

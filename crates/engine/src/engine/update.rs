@@ -392,6 +392,7 @@ impl Engine {
             pseudo: pseudo_parameters(&row.shown.name, deployment, &row.tenant),
             groups: changes.groups.clone(),
             damage: damage_if(changes.repairs, row),
+            upgrade_batch: changes.upgrade_batch,
             ..compare::deployed(there.clone(), self.is_same(deployment, &hidden))
         };
         let types = catalog.registry();

@@ -88,6 +88,7 @@ impl Engine {
             versions: BTreeMap::from([(request.item, request.version)]),
             plan_digest: request.plan_digest,
             on_failure: request.on_failure,
+            upgrade_batch: request.batch.unwrap_or(1) as usize,
             ..Changes::unchanged(&row, cloud)
         };
         self.begin_update(actor, deployment, changes).await

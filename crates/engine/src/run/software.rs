@@ -7,7 +7,10 @@ use async_trait::async_trait;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
 use store::{Health, ResourceChange};
-use types::catalog::{CONSUMER_KEY, CatalogItem, SECRET_KEY};
+use types::catalog::{
+    CONSUMER_KEY, CatalogItem, SECRET_KEY,
+    role::{META_FILES, platform_note},
+};
 use zeroize::Zeroizing;
 
 use super::{
@@ -49,6 +52,7 @@ impl Attempt {
             .role_on_host((&name, &spec), &item, &given, Tasks::Main)
             .await?;
         let role = &item.described.name;
+        let platform_note = other_platform(&files, role);
         let detached = self.detach(&name, &route, &private_key).await?;
         if let Some(detached) = &detached {
             files.insert("jobs".into(), detached.folder.path().into_bytes());
@@ -72,7 +76,12 @@ impl Attempt {
                 self.configured(&name, &host, &item.described, &given, &results.collect())
                     .await
             }
-            code => Err(ended_badly(&host, code, output.failure.as_deref())),
+            code => {
+                let note = platform_note.map(|note| format!(" {note}"));
+                let note = note.unwrap_or_default();
+                let failure = output.failure.map(|failure| failure + &note);
+                Err(ended_badly(&host, code, failure.as_deref()))
+            }
         }
     }
 
@@ -395,6 +404,13 @@ impl Attempt {
         (self.report)(QueueMove::Out);
         Ok(slot)
     }
+}
+
+/// The note on a role that was made for another platform, which is the likely reason of its failure.
+fn other_platform(files: &Files, role: &str) -> Option<String> {
+    let mut paths = META_FILES.iter();
+    let meta = paths.find_map(|path| files.get(&format!("roles/{role}/{path}")))?;
+    platform_note(std::str::from_utf8(meta).ok()?)
 }
 
 /// The error of an execution that failed.

@@ -1,9 +1,10 @@
 //! The test that an item brings along: `tests/design.yaml`, a design with the item and with clients that fail if it does
 //! not serve them, and `tests/change.yaml`, other values of the design's parameters.
 //!
-//! The design is deployed. Then the role of each component runs again, and must change nothing, and the item's commands
-//! run. The parameters get their other values, and the clients try again. Last, the components are taken out while their servers stay, and nothing may
-//! listen any more on the ports of those with a removal.
+//! The item is one of the project's, as an author's is. The design is deployed. Then the role of each component runs again,
+//! and must change nothing, and the item's commands run. The item's components are upgraded to its next version. The
+//! parameters get their other values, and the clients try again. Last, the components are taken out while their servers
+//! stay, and nothing may listen any more on the ports of those with a removal.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +13,8 @@ use std::{
 };
 
 use super::*;
-use engine::catalog::Catalog;
+use api::UpgradeRequest;
+use engine::catalog::{Catalog, Files, Stage, pack};
 use hot::document::Document;
 use serde_json::{Map, json};
 use tempfile::TempDir;
@@ -63,9 +65,14 @@ pub(super) async fn test_item(folder: &Path) {
     let begin = Instant::now();
     let catalog = catalog_with(folder);
     let test = ItemTest::read(folder, catalog.path());
+    // Only items of a project have versions.
+    let own = catalog.path().join(&test.item);
+    let files = files_of(&own);
+    std::fs::remove_dir_all(own).unwrap();
     let folder_of_all = catalog.path().to_str().unwrap();
     let bench = on_docker_with(folder_of_all, "engine-items", "172.31.48.0/24", BOOT).await;
 
+    publish(&bench, &files).await;
     let started = bench
         .try_deploy("item", &test.design.to_string(), test.parameters(0))
         .await
@@ -78,6 +85,7 @@ pub(super) async fn test_item(folder: &Path) {
     deployed.succeeds(&started.run).await;
     deployed.changes_nothing_when_it_runs_again().await;
     deployed.carries_out_its_commands().await;
+    deployed.is_upgraded(files).await;
     deployed.update(deployed.test.design.clone(), 1).await;
     deployed.is_taken_out().await;
     all_goes(deployed.bench, &deployed.id).await;
@@ -87,7 +95,7 @@ pub(super) async fn test_item(folder: &Path) {
     let _ = writeln!(std::io::stderr(), "item {name}: {seconds} s");
 }
 
-/// The project's items, with the one in the folder. Each has a command more, which runs its role again.
+/// Stackloom's items, with the one in the folder. Each has a command more, which runs its role again.
 fn catalog_with(folder: &Path) -> TempDir {
     let catalog = tempfile::tempdir().unwrap();
     let folder = folder.canonicalize().unwrap();
@@ -122,6 +130,45 @@ fn copy_folder(from: &Path, to: &Path) {
             std::fs::copy(entry.path(), copy).unwrap();
         }
     }
+}
+
+/// The files of an item, by their paths in its folder.
+fn files_of(item: &Path) -> Files {
+    let mut files = Files::new();
+    let mut folders = vec![item.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(item).unwrap().to_str().unwrap();
+                files.insert(name.to_owned(), std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// The next version of an item, with the same role.
+fn next_version(mut files: Files) -> (Files, String) {
+    let manifest = String::from_utf8(files["item.yml"].clone()).unwrap();
+    let mut described = Document::parse(manifest).value(&[]).unwrap();
+    let version = described["version"].as_str().unwrap();
+    let (start, last) = version.rsplit_once('.').unwrap();
+    let next = format!("{start}.{}", last.parse::<u64>().unwrap() + 1);
+    described["version"] = json!(next);
+    files.insert("item.yml".to_owned(), described.to_string().into_bytes());
+    (files, next)
+}
+
+/// Publishes an item to the project.
+async fn publish(bench: &Bench, files: &Files) {
+    let archive = pack(files).unwrap();
+    let published = bench
+        .engine
+        .publish(&bench.actor, archive, None, Stage::Published);
+    published.await.unwrap();
 }
 
 /// A component of the design.
@@ -305,6 +352,24 @@ impl Deployed {
         for command in item.commands.iter().filter(|one| one.name != AGAIN) {
             self.run_command(name, &command.name).await;
         }
+    }
+
+    /// Sets the item's components up with its next version. The clients of the update that follows show that they serve.
+    async fn is_upgraded(&self, files: Files) {
+        let (files, version) = next_version(files);
+        publish(&self.bench, &files).await;
+        let request = UpgradeRequest {
+            item: self.test.item.clone(),
+            version: version.clone(),
+            ..UpgradeRequest::default()
+        };
+        let (engine, actor) = (&self.bench.engine, &self.bench.actor);
+        let started = engine.upgrade(actor, &self.id, request, bench::facts());
+        self.succeeds(&started.await.unwrap().run).await;
+        let shown = engine.deployment(&self.bench.tenant, &self.id).await;
+        let used = shown.unwrap().items.into_iter();
+        let used: Vec<_> = used.map(|item| (item.name, item.version)).collect();
+        assert_eq!(used, [(self.test.item.clone(), version)]);
     }
 
     async fn is_taken_out(&self) {

@@ -10,6 +10,7 @@ const SERVER: &str = include_str!("../../../../app/src/starters/server.yaml");
 const PROXY: &str = include_str!("../../../../app/src/starters/proxy.yaml");
 const BALANCED: &str = include_str!("../../../../app/src/starters/balanced.yaml");
 const NETWORK: &str = include_str!("../../../../app/src/starters/network.yaml");
+const BASTION: &str = include_str!("../../../../app/src/starters/bastion.yaml");
 const WORDPRESS: &str = include_str!("../../../../app/src/starters/wordpress.yaml");
 const TIERS: &str = include_str!("../../../../app/src/starters/tiers.yaml");
 const REPLICA: &str = include_str!("../../../../app/src/starters/replica.yaml");
@@ -52,6 +53,18 @@ async fn small_designs_serve_their_pages() {
     let started = bench.start(&small(NETWORK)).await;
     let (run, _) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    all_goes(bench, &started.deployment).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_private_server_gets_software_through_its_bastion() {
+    let bench = on_docker("engine-bastion", "172.31.75.0/24", BOOT).await;
+    let started = bench.start(&small(BASTION)).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let addresses = output(&bench, &started.deployment, "addresses").await;
+    assert!(addresses.starts_with("10.46.0."), "{addresses}");
     all_goes(bench, &started.deployment).await;
 }
 

@@ -25,7 +25,7 @@ use super::{
         BASTION_SECONDS, CONFIGURE_SECONDS, RESOURCE_SECONDS, SERVER_SECONDS, SSH_SECONDS,
         WAIT_SECONDS,
     },
-    *,
+    upgrades, *,
 };
 use crate::{
     compose::Pause,
@@ -50,7 +50,8 @@ pub(super) fn workflow(
     let removals = Removals::of(&model, &diff.deployed, &diff.changes, types);
     removals.steps(RemovalPhase::Early, &|_| None, &mut steps);
     let last_runs = software::last_runs(&model, &diff.deployed, types);
-    let mut compiler = Compiler::new(&model, &diff.changes, types, &removals, &ordering);
+    let batch = diff.deployed.upgrade_batch;
+    let mut compiler = Compiler::new(&model, &diff.changes, types, &removals, &ordering, batch);
     compiler.steps(&last_runs, &mut steps);
     if last_runs.is_empty() {
         compiler.close(&mut steps);
@@ -111,8 +112,8 @@ struct Compiler<'a> {
     reach: HashMap<&'a str, Vec<&'a str>>,
     bastion: Option<&'a str>,
     opened: bool,
-    /// Id of the last step that sets a component up with another version of its item.
-    last_upgrade: Option<String>,
+    /// The components that are set up with another version of their item.
+    upgrades: upgrades::Batches,
     /// Id of the last step of a software deployment on each server.
     last_on: HashMap<&'a str, String>,
 }
@@ -124,6 +125,7 @@ impl<'a> Compiler<'a> {
         types: &'a Registry,
         removals: &'a Removals<'a>,
         ordering: &'a Ordering<'a>,
+        upgrade_batch: usize,
     ) -> Compiler<'a> {
         let bastion = model
             .of_type(SERVER)
@@ -143,7 +145,7 @@ impl<'a> Compiler<'a> {
             reach: HashMap::new(),
             bastion,
             opened: false,
-            last_upgrade: None,
+            upgrades: upgrades::Batches::of(upgrade_batch),
             last_on: HashMap::new(),
         }
     }
@@ -542,8 +544,10 @@ impl<'a> Compiler<'a> {
         after.extend(self.done_steps(others));
         let id = format!("{name}:configure");
         if self.changes.get(name).is_some_and(|change| change.upgrades) {
-            let last = self.last_upgrade.replace(id.clone());
-            after.extend(last.filter(|last| !after.contains(last)));
+            let before = self.upgrades.add(&id).iter();
+            let before = before.filter(|step| !after.contains(step));
+            let before: Vec<String> = before.cloned().collect();
+            after.extend(before);
         }
         let mut kind = StepKind::Configure;
         if is_software_deployment(&spec.resource_type) {

@@ -47,6 +47,7 @@ mod retained;
 pub mod snapshots;
 pub mod suspension;
 mod time_limits;
+mod upgrades;
 
 pub use crate::deployed::{Actual, Deployed};
 pub use change::{Action, Change, PropertyChange};

@@ -20,7 +20,8 @@ use super::recipe::{Protocol, Recipe, RecipePort};
 pub const MANIFEST_FILE: &str = "item.yml";
 /// The options of a role.
 pub const SPECS_FILE: &str = "meta/argument_specs.yml";
-const META_FILES: [&str; 2] = ["meta/main.yml", "meta/main.yaml"];
+/// Files with a role's name, description and platforms. The first one that is there counts.
+pub const META_FILES: [&str; 2] = ["meta/main.yml", "meta/main.yaml"];
 const DEFAULTS_FILES: [&str; 2] = ["defaults/main.yml", "defaults/main.yaml"];
 
 /// The values of a manifest that a role itself contains.
@@ -69,6 +70,12 @@ impl RoleDraft {
             notes,
         }
     }
+}
+
+/// A note on a role whose `meta/main.yml` names platforms, and none of them is Debian or made from it.
+pub fn platform_note(meta: &str) -> Option<String> {
+    let meta = yaml::parse(meta).root?;
+    other_platform(&meta.entry("galaxy_info")?.value)
 }
 
 /// The problems of a role's manifest in a form: name, version, texts and ports.
@@ -236,6 +243,9 @@ memcached_fast: yes
                 "The role describes no options; they are taken from its defaults.",
             ]
         );
+        assert_eq!(platform_note(META).as_ref(), draft.notes.first());
+        let debian = META.replace("EL", "Debian");
+        assert_eq!(platform_note(&debian), None);
         assert_eq!(check(&draft.recipe), []);
         let added: BTreeMap<_, _> = complete(&role, &draft.recipe.manifest())
             .into_iter()

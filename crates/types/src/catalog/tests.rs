@@ -162,7 +162,7 @@ fn problems_of_a_manifest_have_their_line() {
     ");
     insta::assert_snapshot!(listing(&CatalogItem::parse("", "").unwrap_err()), @r"
     1:1 Error item-invalid item.yml: item.yml: a map with `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs`, `commands`, `health` and `tested` belongs here
-    1:1 Error item-invalid argument_specs.yml: argument_specs.yml: `argument_specs` is missing
+    1:1 Error item-invalid argument_specs.yml: argument_specs.yml: `argument_specs` is missing: `meta/argument_specs.yml` lists the options of the role, and is `argument_specs: {main: {options: {}}}` if there are none
     ");
     insta::assert_snapshot!(listing(&CatalogItem::parse("[", "a: b").unwrap_err()), @r"
     1:2 Error yaml-syntax item.yml: item.yml: this is not YAML: while parsing a node, did not find expected node content

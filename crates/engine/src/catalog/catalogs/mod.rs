@@ -13,7 +13,7 @@
 //!
 //! A draft is a version that is in no catalogue: only a deployment that asks for it uses it. Its version has a part of the
 //! digest of its files, so it does not change either. The same user's next draft of the item, or the published version,
-//! replaces it, as soon as no deployment uses it.
+//! replaces it, as soon as no deployment uses it or would return to it by a roll-back. Every member can delete it then.
 //!
 //! Only the server's operator removes a published item: first its row, then its folder, then a restart.
 

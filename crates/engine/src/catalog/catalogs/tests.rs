@@ -379,13 +379,26 @@ async fn a_draft_is_in_no_catalogue_until_a_deployment_asks_for_it() {
     let with_draft = catalogs.of_deployment(&demo, "d").await.unwrap();
     assert!(says(&with_draft, "first"));
 
+    // Others delete a draft whose author is gone, unless a deployment has it.
+    let kept_for = catalogs.delete_draft(&demo, ("hello", &first)).await;
+    let kept_for = kept_for.unwrap_err();
+    assert_eq!(kept_for.code(), "not-possible-now");
+    assert!(kept_for.to_string().contains("`d`"), "{kept_for}");
+    let foreign = catalogs.delete_draft(&tenant("other"), ("hello", &others));
+    assert_eq!(foreign.await.unwrap_err().code(), "not-found");
+    let drafts = catalogs.drafts(&demo).await.unwrap();
+    assert_eq!(drafts.len(), 3);
+    let deleted = catalogs.delete_draft(&demo, ("hello", &others)).await;
+    deleted.unwrap();
+    assert_eq!(folders(), 2);
+
     // A draft makes nobody the owner. The published version ends its author's drafts.
     let archive = archive("hello", "1.0.0", "third");
     let published = catalogs.publish(&demo, member("ada"), archive, None).await;
     assert!(!published.unwrap().was_there);
-    let kept = BTreeSet::from([first, others, "1.0.0".to_owned()]);
+    let kept = BTreeSet::from([first, "1.0.0".to_owned()]);
     assert_eq!(versions().await, kept);
-    assert_eq!(folders(), 3);
+    assert_eq!(folders(), 2);
     let catalog = catalogs.of(&demo).await.unwrap();
     assert_eq!(catalog.get("hello").unwrap().described.version, "1.0.0");
 }

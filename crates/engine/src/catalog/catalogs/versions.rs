@@ -81,21 +81,29 @@ impl Catalogs {
         Ok(versions.collect())
     }
 
-    /// One version of an item.
+    /// One version of an item. Of the server's own items, there is one.
     ///
     /// # Errors
     /// If the project does not have it, or it cannot be read.
     pub async fn version(&self, tenant: &Tenant, name: &str, version: &str) -> Result<Arc<Item>> {
         let rows = self.store.item_list(tenant).await?;
+        let is_uploaded = rows.iter().any(|row| row.name == name);
+        let own = self.own.get(name).filter(|_| !is_uploaded);
+        if let Some(own) = own.filter(|item| item.described.version == version) {
+            return Ok(own.clone());
+        }
         let row = find(&rows, name, version)?.clone();
         let nothing = Arc::new(Catalog::default());
-        let (catalog, _) = self.read(tenant, nothing, vec![(row, Vec::new())]).await?;
+        let mut all = newest(rows).into_iter();
+        let published = all.find(|(newest, _)| newest.name == name);
+        let versions = published.map(|(_, versions)| versions).unwrap_or_default();
+        let (catalog, _) = self.read(tenant, nothing, vec![(row, versions)]).await?;
         let item = catalog.get(name).cloned();
         item.ok_or_else(|| Error::Unavailable(format!("`{name}` {version} cannot be read")))
     }
 }
 
-fn find<'r>(rows: &'r [ItemRow], name: &str, version: &str) -> Result<&'r ItemRow> {
+pub(super) fn find<'r>(rows: &'r [ItemRow], name: &str, version: &str) -> Result<&'r ItemRow> {
     let mut rows = rows.iter();
     let found = rows.find(|row| row.name == name && row.version == version);
     found.ok_or_else(|| Error::NotFound {

@@ -90,6 +90,18 @@ fn components_get_another_version_one_after_the_other_and_consumers_follow() {
 }
 
 #[test]
+fn a_batch_of_components_gets_another_version_at_the_same_time() {
+    let deployed = Deployed {
+        upgrade_batch: 2,
+        ..deployed_with(&with_version("1.0.0"))
+    };
+    let plan = planned(&with_version("1.1.0"), &deployed);
+    let steps = plan.workflow.unwrap().steps;
+    let second = steps.iter().find(|step| step.id == "web2:configure");
+    assert_eq!(second.unwrap().after, ["second:ssh"]);
+}
+
+#[test]
 fn the_same_version_and_an_item_of_stackloom_change_nothing() {
     let types = with_version("1.0.0");
     assert_eq!(changed(&planned(&types, &deployed_with(&types))), []);

@@ -35,7 +35,8 @@ impl Reader<'_> {
     pub(super) fn specs(&mut self) -> Vec<Property> {
         let Some(root) = self.root.take() else {
             if self.diagnostics.is_empty() {
-                self.error("", 0, "`argument_specs` is missing".to_owned());
+                let message = "`argument_specs` is missing: `meta/argument_specs.yml` lists the options of the role, and is `argument_specs: {main: {options: {}}}` if there are none";
+                self.error("", 0, message.to_owned());
             }
             return Vec::new();
         };

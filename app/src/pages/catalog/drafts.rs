@@ -1,0 +1,91 @@
+//! The drafts of the project: versions of items that are in no catalogue.
+
+use api::ItemDraft;
+use leptos::prelude::*;
+
+use crate::{
+    client, links,
+    load::Load,
+    session::use_session,
+    time::Ago,
+    ui::{Question, use_confirm, use_toasts},
+};
+
+/// The drafts as a table, or nothing if there are none.
+#[component]
+pub fn Drafts(
+    /// The drafts.
+    drafts: Load<Vec<ItemDraft>>,
+) -> impl IntoView {
+    let (toasts, confirm) = (use_toasts(), use_confirm());
+    let delete = Callback::new(move |draft: ItemDraft| {
+        let question = Question {
+            title: format!("Delete the draft of {}?", draft.name),
+            body: vec![format!(
+                "{} stored version {}.",
+                draft.author, draft.version
+            )],
+            items: Vec::new(),
+            action: String::from("Delete"),
+            danger: true,
+        };
+        confirm.ask(question, move || {
+            let ItemDraft { name, version, .. } = draft.clone();
+            leptos::task::spawn_local(async move {
+                match client::item_draft_delete(&name, &version).await {
+                    Ok(()) => toasts.done(format!("The draft of {name} is deleted.")),
+                    Err(problem) => toasts.problem(&problem),
+                }
+                drafts.reload();
+            });
+        });
+    });
+    move || {
+        let drafts = drafts.get().unwrap_or_default();
+        (!drafts.is_empty()).then(|| {
+            let rows = drafts.into_iter();
+            let rows = rows.map(|draft| view! { <DraftRow draft delete /> });
+            view! {
+                <section class="section" aria-label="Drafts">
+                    <h2>"Drafts"</h2>
+                    <p class="quiet">"Stored for tests, and in no design. A draft that no deployment uses is replaced by its author's next one."</p>
+                    <div class="table">
+                        <table>
+                            <thead>
+                                <tr>
+                                    <th scope="col">"Item"</th><th scope="col">"Version"</th><th scope="col">"Stored"</th><th scope="col">"Author"</th>
+                                    <th scope="col"><span class="sr-only">"Actions"</span></th>
+                                </tr>
+                            </thead>
+                            <tbody>{rows.collect_view()}</tbody>
+                        </table>
+                    </div>
+                </section>
+            }
+        })
+    }
+}
+
+#[component]
+fn DraftRow(draft: ItemDraft, delete: Callback<ItemDraft>) -> impl IntoView {
+    let session = use_session();
+    let href = links::item(&draft.name, Some(&draft.version));
+    let label = format!("Delete the draft {} of {}", draft.version, draft.name);
+    let own = draft.clone();
+    view! {
+        <tr>
+            <td><a class="link" href=href>{draft.name}</a></td>
+            <td>{draft.version}</td>
+            <td class="fit quiet"><Ago time=draft.time /></td>
+            <td class="fit quiet">{draft.author}</td>
+            <td class="fit">
+                <button
+                    type="button" class="button" data-size="small" aria-label=label disabled=move || !session.can_change()
+                    on:click=move |_| delete.run(own.clone())
+                >
+                    "Delete"
+                </button>
+            </td>
+        </tr>
+    }
+}
