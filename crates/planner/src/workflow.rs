@@ -168,6 +168,9 @@ pub struct ResourceSpec {
     /// Names of the resources that must exist before this one.
     #[serde(default)]
     pub requires: Vec<String>,
+    /// Names in the template's `depends_on`. `requires` contains them too, together with those of references.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
     /// The treatment of the object in the cloud when the resource is removed.
     #[serde(default, skip_serializing_if = "DeletionPolicy::is_delete")]
     pub deletion_policy: DeletionPolicy,

@@ -94,6 +94,8 @@ impl Model {
             if resource.is_on(scope) == Some(false) {
                 continue;
             }
+            let depends_on = resource.depends_on.iter();
+            let depends_on: Vec<String> = depends_on.map(|(name, _)| name.clone()).collect();
             let mut properties = BTreeMap::new();
             for property in &resource.properties {
                 // A group's definition is checked once for each member.
@@ -142,12 +144,12 @@ impl Model {
                     properties,
                     marks: resource.marks.clone(),
                     origin: Origin::Drawn,
-                    requires: resource
-                        .depends_on
+                    requires: depends_on
                         .iter()
-                        .map(|(name, _)| name.clone())
+                        .cloned()
                         .chain(mentioned_in_metadata(resource, scope))
                         .collect(),
+                    depends_on,
                     deletion_policy: resource.deletion(scope),
                     external_id: resource
                         .external_id
@@ -240,6 +242,7 @@ impl Model {
                 serves: made.serves.map(str::to_owned),
             },
             requires: Vec::new(),
+            depends_on: Vec::new(),
             deletion_policy: DeletionPolicy::default(),
             external_id: None,
             version: None,

@@ -490,8 +490,8 @@ impl<'a> Compiler<'a> {
         self.ssh.insert(server, id);
     }
 
-    /// The installation of a new component, if that can begin earlier than its configuration: it does not wait for those
-    /// of the other resources that the component's properties refer to.
+    /// The installation of a new component, if that can begin earlier than its configuration: it does not wait for resources
+    /// that only the component's properties refer to.
     fn install(
         &self,
         name: &'a str,
@@ -504,10 +504,11 @@ impl<'a> Compiler<'a> {
             return None;
         }
         let referred: HashSet<&str> = spec.properties.values().flat_map(Expr::resources).collect();
+        let is_ordered = |name: &str| spec.depends_on.iter().any(|one| one == name);
         let (referred, before): (Vec<&'a str>, Vec<&'a str>) = others
             .iter()
             .copied()
-            .partition(|name| referred.contains(*name));
+            .partition(|name| referred.contains(*name) && !is_ordered(name));
         let before = self.done_steps(before);
         let later = self.done_steps(referred);
         if later.iter().all(|step| before.contains(step)) {
