@@ -62,10 +62,22 @@ const PASSES: [Pass; 10] = [
     key::pass,
 ];
 
+/// Passes that set the values without which drawn software does not work: options and secrets of connections.
+const SOFTWARE_PASSES: [Pass; 2] = [inputs::pass, consumers::pass];
+
 /// Runs all passes, then fills every spec's `requires`.
 pub fn run(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
+    run_all(&PASSES, model, context)
+}
+
+/// Runs only the passes for the values of drawn software, then fills every spec's `requires`.
+pub fn run_for_software(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
+    run_all(&SOFTWARE_PASSES, model, context)
+}
+
+fn run_all(passes: &[Pass], model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
-    for one in PASSES.iter().flat_map(|pass| pass(model, context)) {
+    for one in passes.iter().flat_map(|pass| pass(model, context)) {
         // Two passes can report the same problem.
         if !diagnostics.contains(&one) {
             diagnostics.push(one);
