@@ -20,7 +20,7 @@ use crate::{
     machine::{Failure, FailureClass},
     resources::ResourceEntry,
 };
-use drivers::{Context, Driver, DriverError, Progress};
+use drivers::{Context, Driver, DriverError};
 
 impl Attempt {
     pub(super) async fn delete(&self) -> StepResult {
@@ -222,31 +222,15 @@ impl Attempt {
             ))));
         };
         let occasion = self.occasion().await?;
-        let mut logged = String::new();
-        for pause in self.pauses() {
-            match snapshots.snapshot(context, id, &occasion).await? {
-                Progress::Ready(ready) => {
-                    let snapshot = ready.reference.as_str().unwrap_or_default().to_owned();
-                    self.log
-                        .info(format!("a snapshot of {id} is kept: {snapshot}"))
-                        .await;
-                    return Ok(());
-                }
-                Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
-                    return Err(Ended::lasting(format!(
-                        "no snapshot of {id} was made: {why}"
-                    )));
-                }
-                Progress::Pending(what) => {
-                    if what != logged {
-                        self.log.info(what.clone()).await;
-                        logged = what;
-                    }
-                }
-            }
-            self.pause(pause).await?;
-        }
-        Err(Ended::lasting("there are no more pauses"))
+        let ready = self
+            .until_snapshot(snapshots, (context, id), &occasion)
+            .await?
+            .map_err(|why| Ended::lasting(format!("no snapshot of {id} was made: {why}")))?;
+        let snapshot = ready.reference.as_str().unwrap_or_default();
+        self.log
+            .info(format!("a snapshot of {id} is kept: {snapshot}"))
+            .await;
+        Ok(())
     }
 
     /// The suffix of a snapshot's name: the run, and the number of its resumptions. A retry finds the snapshot of the
