@@ -289,16 +289,6 @@ impl Workflow {
         })
     }
 
-    /// Server of a component.
-    pub fn host_of(&self, component: &str) -> Option<&str> {
-        self.resources.get(component)?.host()
-    }
-
-    /// Port with the server's first address, in its attribute `fixed_ips`.
-    pub fn private_address_of(&self, server: &str) -> Option<&str> {
-        self.ports_of(server).into_iter().next()
-    }
-
     /// Floating IP of the server. The address is in its attribute `floating_ip_address`.
     pub fn public_address_of(&self, server: &str) -> Option<&str> {
         let ports = self.ports_of(server);

@@ -34,7 +34,7 @@ use crate::{
 /// Ansible's exit code for an unreachable host.
 const EXIT_UNREACHABLE: i64 = 4;
 /// Maximum length of a role's result in bytes.
-pub(super) const RESULT_BYTES_MAX: usize = 16 * 1024;
+const RESULT_BYTES_MAX: usize = 16 * 1024;
 impl Attempt {
     /// Runs a component's role on its host.
     pub(super) async fn configure(&self) -> StepResult {

@@ -30,7 +30,7 @@ impl Argument {
 }
 
 /// Number of expressions in a value, including itself. A long text counts as several.
-pub(super) fn parts_of(value: &Expr) -> usize {
+fn parts_of(value: &Expr) -> usize {
     let mut parts = 0;
     value.walk(&mut |part| parts += own_parts(part));
     parts
