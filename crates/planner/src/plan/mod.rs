@@ -33,6 +33,7 @@ pub mod command;
 mod compare;
 mod compile;
 mod diff;
+mod differences;
 mod digest;
 mod exclusive;
 mod hooks;
