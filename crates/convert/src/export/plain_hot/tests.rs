@@ -258,7 +258,7 @@ fn software_works_in_an_export_without_the_additions_of_passes() {
     let export = Design::of(SITE).drawn_only().export(Format::Hot);
     let resources = &value(&export.text)["resources"];
     assert!(
-        !export.text.contains("OS::Neutron::Router"),
+        !export.text.contains("type: OS::Neutron::Router"),
         "{}",
         export.text
     );
