@@ -8,8 +8,9 @@
 //! open, and so are those whose signals a wait fetches: it starts after their checks. A replaced resource has a `create`
 //! step like a new one, and a `delete-old` step on its older copy; the order of removals is in
 //! [`remove`](super::remove). A new component whose item can be installed alone has an `install` step, which does not
-//! wait for the components that the component refers to. A software deployment is one like a component; its steps on one
-//! server follow each other, as with Heat's agent. Removals of software that run on its server are in [`last_runs`].
+//! wait for the components that the component refers to, except those in `depends_on`. A software deployment has the steps of
+//! a component; those on one server follow each other, as with Heat's agent. Removals of software that run on its server are
+//! in [`last_runs`].
 //! Each list is built by one traversal in dependency order, so the steps are ordered.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
