@@ -28,6 +28,14 @@ pub(super) fn edits(
     let mut hosts = BTreeSet::new();
     let mut configs = HashSet::new();
     for (name, spec) in expanded.iter() {
+        if let Some(written) = member_type(spec) {
+            report.needed(
+                format!("resources.{name}"),
+                format!(
+                    "Heat does not know the type `{written}` of the group's members. Put the component into a nested template, then export again"
+                ),
+            );
+        }
         let Some(item) = expanded.item(spec) else {
             continue;
         };
@@ -98,6 +106,16 @@ pub(super) fn edits(
         });
     }
     outputs(source, expanded, edits, report);
+}
+
+/// The type of a group's members, if it is a catalogue item.
+pub(super) fn member_type(spec: &ResourceSpec) -> Option<&str> {
+    let definition = ["resource_def", "resource"];
+    let definition = definition
+        .into_iter()
+        .find_map(|property| spec.properties.get(property));
+    let written = definition?.get("type")?.as_str()?;
+    written.starts_with(types::CATALOG).then_some(written)
 }
 
 fn free_name(expanded: &Expanded<'_>, taken: &mut HashSet<String>, wanted: &str) -> String {

@@ -302,6 +302,15 @@ fn an_endpoint_that_is_not_known_is_in_the_report() {
 }
 
 #[test]
+fn components_that_are_members_of_a_group_are_in_the_report() {
+    let text = "heat_template_version: 2021-04-16\nresources:\n  many:\n    type: OS::Heat::ResourceGroup\n    \
+                properties: {count: 2, resource_def: {type: 'Stackloom::Catalog::script', properties: {host: web}}}\n";
+    let report = Design::of(text).export(Format::Hot).report;
+    let mut notes = report.notes.iter();
+    assert!(notes.any(|note| note.kind == Kind::Needed && note.path == "resources.many"));
+}
+
+#[test]
 fn only_resources_with_our_marks_are_converted_back() {
     for text in [
         "heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None, metadata: {stackloom: {public: true}}}}\n",
