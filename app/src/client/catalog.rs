@@ -1,6 +1,6 @@
 //! Calls for catalogue items and resource types.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use api::{
     CatalogEntry, DeployedItem, ItemComparison, ItemDraft, ItemUse, LintFinding, Repository,
@@ -46,19 +46,30 @@ pub async fn item_draft_delete(item: &str, version: &str) -> Answer<()> {
 
 /// The catalogue as a deployment has it: with the versions that it uses, which can be older ones and drafts.
 pub async fn catalog_of(items: &[DeployedItem]) -> Answer<Vec<CatalogEntry>> {
+    let used = items.iter();
+    let used = used.map(|item| (item.name.clone(), item.version.clone()));
+    let mut entries = catalog_with(&used.collect()).await?;
+    entries.retain(|entry| {
+        let used = items.iter().find(|item| item.name == entry.item.name);
+        used.is_none_or(|used| used.version == entry.item.version)
+    });
+    Ok(entries)
+}
+
+/// The catalogue, and these versions of items, by name. A deleted version has nothing to offer and is left out.
+pub async fn catalog_with(versions: &BTreeSet<(String, String)>) -> Answer<Vec<CatalogEntry>> {
     let mut entries = catalog().await?;
-    for item in items {
-        if item.versions.first() == Some(&item.version) {
+    for (name, version) in versions {
+        let is_it =
+            |entry: &CatalogEntry| entry.item.name == *name && entry.item.version == *version;
+        if entries.iter().any(is_it) {
             continue;
         }
-        let used = match catalog_item(&item.name, Some(&item.version)).await {
-            Ok(entry) => Some(entry),
-            // A deleted version has nothing to offer.
-            Err(problem) if problem.status == 404 => None,
+        match catalog_item(name, Some(version)).await {
+            Ok(entry) => entries.push(entry),
+            Err(problem) if problem.status == 404 => {}
             Err(problem) => return Err(problem),
-        };
-        entries.retain(|entry| entry.item.name != item.name);
-        entries.extend(used);
+        }
     }
     Ok(entries)
 }

@@ -9,7 +9,7 @@ use crate::{catalog::GitHost, compute, sandbox::OutputLimits, secrets::KeySource
 /// Default image of sandboxes.
 pub const SANDBOX_IMAGE: &str = "stackloom-sandbox";
 /// Default of [`Config::software_timeout`].
-pub const SOFTWARE_TIMEOUT: Duration = Duration::from_secs(1800);
+const SOFTWARE_TIMEOUT: Duration = Duration::from_secs(1800);
 /// Default of [`Config::ssh_timeout`].
 pub const SSH_TIMEOUT: Duration = Duration::from_secs(120);
 /// Default of [`Config::grace`].

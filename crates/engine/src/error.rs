@@ -134,7 +134,7 @@ pub enum Error {
     #[error("{0}")]
     CommandInvalid(String),
     /// A scaling group cannot have this size.
-    #[error("`{group}` cannot have {size} members: its template allows {min} to {max}")]
+    #[error("`{group}` cannot have the size {size}: its template allows {min} to {max}")]
     GroupSize {
         /// The group.
         group: String,

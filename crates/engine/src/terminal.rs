@@ -78,7 +78,7 @@ pub enum TerminalEnd {
     LoggedOut,
     /// The server stops, or has lost its lease.
     ServerStops,
-    /// It was not opened, or its connection failed. The text is for users.
+    /// The terminal was not opened, or its connection failed. The text is for users.
     Failed(String),
 }
 

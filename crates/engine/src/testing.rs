@@ -47,6 +47,7 @@ pub fn resource<'a>(
         marks: Marks::default(),
         origin: Origin::Drawn,
         requires: Vec::new(),
+        depends_on: Vec::new(),
         deletion_policy: Default::default(),
         external_id: None,
         version: None,

@@ -123,9 +123,23 @@ pub fn few(items: &[&str]) -> String {
     }
 }
 
+/// A number with its noun, for messages: `1 member`, `2 members`. The plural of the noun ends with an s.
+pub fn counted(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        many => format!("{many} {noun}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_noun_is_plural_unless_there_is_one() {
+        let words = [0, 1, 2].map(|count| counted(count, "resource"));
+        assert_eq!(words, ["0 resources", "1 resource", "2 resources"]);
+    }
 
     #[test]
     fn similar_words_are_suggested_and_others_are_not() {

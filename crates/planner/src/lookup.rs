@@ -31,7 +31,7 @@ const fn lookup(name: &'static str, what: &'static str, made_by: &'static str) -
 }
 
 /// Lists that forms need, and that the facts about every cloud contain.
-pub(crate) const ALWAYS_READ: [Lookup; 6] = [
+const ALWAYS_READ: [Lookup; 6] = [
     lookup("cinder.vtype", "volume type", "OS::Cinder::VolumeType"),
     lookup("glance.image", "image", "OS::Glance::WebImage"),
     lookup("neutron.network", "network", "OS::Neutron::Net"),

@@ -80,6 +80,7 @@ fn reduce(plan: &mut Plan) {
         workflow.outputs.clear();
         for spec in workflow.resources.values_mut() {
             spec.requires.clear();
+            spec.depends_on.clear();
             if spec.origin == Origin::Drawn {
                 spec.properties.clear();
             }

@@ -168,6 +168,9 @@ pub struct ResourceSpec {
     /// Names of the resources that must exist before this one.
     #[serde(default)]
     pub requires: Vec<String>,
+    /// Names in the template's `depends_on`. `requires` contains them too, together with those of references.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
     /// The treatment of the object in the cloud when the resource is removed.
     #[serde(default, skip_serializing_if = "DeletionPolicy::is_delete")]
     pub deletion_policy: DeletionPolicy,
@@ -284,16 +287,6 @@ impl Workflow {
             floating_ip: self.public_address_of(server)?,
             security_group,
         })
-    }
-
-    /// Server of a component.
-    pub fn host_of(&self, component: &str) -> Option<&str> {
-        self.resources.get(component)?.host()
-    }
-
-    /// Port with the server's first address, in its attribute `fixed_ips`.
-    pub fn private_address_of(&self, server: &str) -> Option<&str> {
-        self.ports_of(server).into_iter().next()
     }
 
     /// Floating IP of the server. The address is in its attribute `floating_ip_address`.

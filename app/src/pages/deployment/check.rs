@@ -6,6 +6,7 @@ use api::{
     Action, ChangedProperty, Check, Deployment, DeploymentState, Finding, FindingKind, Plan,
     PlanRequest, RepairRequest,
 };
+use hot::text::counted;
 use leptos::prelude::*;
 use serde_json::Value;
 
@@ -101,12 +102,10 @@ pub fn CheckSection(deployment: Load<Deployment>) -> impl IntoView {
 
 /// The number of resources that a check has compared, and of those that it has left out.
 fn extent(check: &Check) -> String {
+    let compared = counted(check.checked.into(), "resource");
     match check.left_out {
-        0 => format!("{} resources", check.checked),
-        left_out => format!(
-            "{} resources, without {left_out} that a run worked on",
-            check.checked
-        ),
+        0 => compared,
+        left_out => format!("{compared}, without {left_out} that a run worked on"),
     }
 }
 
@@ -221,5 +220,26 @@ fn question(name: &str, plan: &Plan) -> Question {
             String::from("Repair")
         },
         danger: replaces,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extent_of_a_check_of_one_resource_is_singular() {
+        let extent_of = |checked: u32, left_out: u32| {
+            let check = serde_json::json!({
+                "id": "c", "time": "2026-01-01T00:00:00Z", "author": "ann", "checked": checked, "left_out": left_out, "findings": [],
+            });
+            extent(&serde_json::from_value(check).unwrap())
+        };
+        assert_eq!(extent_of(1, 0), "1 resource");
+        assert_eq!(extent_of(3, 0), "3 resources");
+        assert_eq!(
+            extent_of(1, 2),
+            "1 resource, without 2 that a run worked on"
+        );
     }
 }

@@ -1,10 +1,10 @@
 //! The changes of a plan, grouped by action, each with its reason.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use api::{Action, CatalogEntry, Change, Plan};
 use leptos::prelude::*;
-use planner::workflow::Origin;
+use planner::workflow::{Origin, Workflow};
 
 use super::{
     change_row::{ChangeRow, Row},
@@ -134,6 +134,38 @@ fn step_of(plan: &Plan, resource: &str) -> Option<String> {
     Some(first.id.clone())
 }
 
+/// The versions of the project's items that a plan sets up or removes, by the name of the item.
+pub(super) fn item_versions(plan: &Loaded<Plan>) -> BTreeSet<(String, String)> {
+    let workflow = match plan {
+        Loaded::Ready(plan) => plan.workflow.as_ref(),
+        _ => None,
+    };
+    let specs = workflow.into_iter().flat_map(|one| one.resources.values());
+    specs
+        .filter_map(|spec| {
+            let name = spec.resource_type.strip_prefix(types::CATALOG)?;
+            Some((name.to_owned(), spec.version.clone()?))
+        })
+        .collect()
+}
+
+/// The uploader of the version that a component is set up with.
+fn uploader(
+    change: &Change,
+    workflow: Option<&Workflow>,
+    catalog: &[CatalogEntry],
+) -> Option<String> {
+    let spec = workflow?.resources.get(&change.resource)?;
+    let version = spec.version.as_ref()?;
+    let is_it = |entry: &&CatalogEntry| {
+        entry.item.type_name() == spec.resource_type && entry.item.version == *version
+    };
+    let author = &catalog.iter().find(is_it)?.uploaded.as_ref()?.author;
+    Some(format!(
+        "An item of this project. Its version {version} was uploaded by {author}."
+    ))
+}
+
 /// The list of all changes.
 #[component]
 pub fn Changes(
@@ -141,7 +173,7 @@ pub fn Changes(
     plan: Plan,
     /// Resource types, for the properties of created resources.
     types: Types,
-    /// The catalogue, for the uploaders of the project's items. Empty for a plan of the past.
+    /// The catalogue with the versions of items that the plan uses, for their uploaders. Empty for a plan of the past.
     #[prop(optional)]
     catalog: Vec<CatalogEntry>,
     /// The design, for links to the changed resources. `None` if the content is of no design.
@@ -167,14 +199,6 @@ pub fn Changes(
         };
         Some(design.resource(resource, None))
     };
-    let uploader = |change: &Change| {
-        let is_of_type = |entry: &&CatalogEntry| entry.item.type_name() == change.resource_type;
-        let entry = catalog.iter().find(is_of_type)?;
-        let author = &entry.uploaded.as_ref()?.author;
-        Some(format!(
-            "An item of this project. Its newest version was uploaded by {author}."
-        ))
-    };
     GROUPS
         .into_iter()
         .filter_map(|(action, title, _, icon)| {
@@ -191,7 +215,7 @@ pub fn Changes(
                         consequences: consequences::of(&change, &plan),
                         properties: properties(&change),
                         design: href(&change),
-                        uploader: uploader(&change),
+                        uploader: uploader(&change, workflow, &catalog),
                         change,
                     };
                     view! { <ChangeRow row selected /> }
@@ -205,4 +229,52 @@ pub fn Changes(
             })
         })
         .collect_view()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use types::catalog::CatalogItem;
+
+    use super::*;
+
+    /// A version of the project's item, as the catalogue lists it.
+    fn entry(version: &str, author: &str) -> CatalogEntry {
+        let manifest = format!(
+            "name: greeter\ntitle: Greeter\nversion: {version}\nsummary: It greets.\ncategory: web\n"
+        );
+        CatalogEntry {
+            item: CatalogItem::parse(&manifest, "argument_specs: {main: {}}\n").unwrap(),
+            uploaded: Some(api::Uploaded {
+                author: author.into(),
+                time: "2026-01-01T00:00:00Z".into(),
+                versions: vec!["2.0.0".into(), "1.0.0".into()],
+                from_form: false,
+                test: None,
+            }),
+        }
+    }
+
+    #[test]
+    fn the_uploader_is_that_of_the_version_that_is_set_up() {
+        let plan: Plan = serde_json::from_value(json!({
+            "diagnostics": [],
+            "changes": [
+                {"action": "create", "resource": "hello", "type": "Stackloom::Catalog::greeter", "origin": {"from": "drawn"}},
+            ],
+            "workflow": {"steps": [], "resources": {
+                "hello": {"type": "Stackloom::Catalog::greeter", "origin": {"from": "drawn"}, "version": "1.0.0"},
+                "net": {"type": "OS::Neutron::Net", "origin": {"from": "drawn"}},
+            }},
+        }))
+        .unwrap();
+        let catalog = [entry("2.0.0", "ann"), entry("1.0.0", "bob")];
+        assert_eq!(
+            uploader(&plan.changes[0], plan.workflow.as_ref(), &catalog).unwrap(),
+            "An item of this project. Its version 1.0.0 was uploaded by bob."
+        );
+        let used = [("greeter".to_owned(), "1.0.0".to_owned())];
+        assert_eq!(item_versions(&Loaded::Ready(plan)), BTreeSet::from(used));
+        assert_eq!(item_versions(&Loaded::Loading), BTreeSet::new());
+    }
 }

@@ -50,6 +50,7 @@ struct Page {
     source: Load<Source>,
     deployments: Load<Vec<Deployment>>,
     types: Load<Types>,
+    /// The catalogue, with the versions of items that the plan uses.
     catalog: Load<Vec<CatalogEntry>>,
     plan: RwSignal<Loaded<Plan>>,
     /// True while a plan of the present inputs is not there yet.
@@ -141,12 +142,17 @@ fn id_of_page() -> Memo<String> {
 impl Page {
     fn new(source: Load<Source>) -> Page {
         let query = use_query_map();
+        let plan = RwSignal::new(Loaded::<Plan>::Loading);
+        let versions = Memo::new(move |_| plan.with(changes::item_versions));
         let page = Page {
             source,
             deployments: Load::new(client::deployments),
             types: Load::new(client::resource_types),
-            catalog: Load::new(client::catalog),
-            plan: RwSignal::new(Loaded::Loading),
+            catalog: Load::new(move || {
+                let versions = versions.get();
+                async move { client::catalog_with(&versions).await }
+            }),
+            plan,
             is_planning: RwSignal::new(true),
             requested: RwSignal::new(0),
             form: Form::new(),

@@ -154,9 +154,13 @@ pub fn LogView(
                 .with(|model| model.as_ref().map(|model| model.run.log_deleted.clone()));
             let filtered = feed.log.try_with_value(|log| log.filtered()).unwrap_or_default();
             if filtered > 0 {
+                let text = match filtered {
+                    1 => String::from("The filter hides the only line."),
+                    many => format!("The filter hides all {many} lines."),
+                };
                 return view! {
                     <div class="log-none">
-                        <p>{format!("The filter hides all {filtered} lines.")}</p>
+                        <p>{text}</p>
                         <button type="button" class="button" on:click=move |_| state.filter.set(Filter::default())>"Clear the filter"</button>
                     </div>
                 }

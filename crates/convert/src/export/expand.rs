@@ -49,13 +49,17 @@ pub(crate) struct Expanded<'a> {
 }
 
 impl<'a> Expanded<'a> {
-    /// The template as it is written, with groups and nested templates.
+    /// The template as it is written, with groups and nested templates. Software has its options and the secrets of its
+    /// connections, even if additions are left out.
     pub(crate) fn of(source: &'a Source<'a>, report: &mut Report) -> Expanded<'a> {
         let template = source.document.template();
         let (model, _) = Model::of(template, &Open);
         let outputs = template.outputs.iter();
         let outputs = outputs.map(|output| (output.name.clone(), output.value.clone()));
-        Expanded::passed(source, model, outputs.collect(), report)
+        let keep = |model: &mut Model, context: &PassContext<'_>| {
+            passes::run_for_software(model, context);
+        };
+        Expanded::passed(source, (model, keep), outputs.collect(), report)
     }
 
     /// The template with groups and nested templates replaced by their members, except for groups that the shape keeps.
@@ -83,7 +87,9 @@ impl<'a> Expanded<'a> {
         let mut known = flattened.outputs;
         let written = source.document.template().outputs.iter();
         let outputs = written.filter_map(|output| known.remove_entry(&output.name));
-        let passed = Expanded::passed(source, flattened.model, outputs.collect(), report);
+        let keep_nothing = |_: &mut Model, _: &PassContext<'_>| {};
+        let model = (flattened.model, keep_nothing);
+        let passed = Expanded::passed(source, model, outputs.collect(), report);
         Expanded {
             extra: flattened.parameters,
             ..passed
@@ -98,9 +104,10 @@ impl<'a> Expanded<'a> {
         template.parameters.iter().chain(&self.extra)
     }
 
+    /// The template after the passes. If additions are left out, `keep` makes those that stay.
     fn passed(
         source: &'a Source<'a>,
-        drawn: Model,
+        (mut drawn, keep): (Model, impl FnOnce(&mut Model, &PassContext<'_>)),
         outputs: Vec<(String, Expr)>,
         report: &mut Report,
     ) -> Expanded<'a> {
@@ -114,7 +121,9 @@ impl<'a> Expanded<'a> {
             report.needed(one.path, one.message);
         }
         if source.additions == Additions::Drawn {
-            for (_, spec) in model.iter().filter(|(_, spec)| is_derived(spec)) {
+            keep(&mut drawn, &context);
+            let left_out = model.iter().filter(|(name, _)| drawn.get(name).is_none());
+            for (_, spec) in left_out {
                 let Origin::Derived { why, serves, .. } = &spec.origin else {
                     continue;
                 };

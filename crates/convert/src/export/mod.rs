@@ -66,7 +66,8 @@ pub enum Additions {
     /// They are part of the export, so that it creates the same resources as a deployment.
     #[default]
     Expanded,
-    /// They are left out and listed in the report, so that the file has the drawn resources only.
+    /// They are left out and listed in the report, so that the file has the drawn resources only. In HOT, the secrets of
+    /// software stay.
     Drawn,
 }
 
@@ -164,11 +165,10 @@ impl fmt::Display for Unreadable {
     }
 }
 
-/// Exports the design.
+/// Exports the design. Problems of the template other than syntax errors are exported unchanged and listed in the report.
 ///
-/// The template's text has a syntax error. Other problems of the template are exported unchanged and listed in the
-/// report.
-/// report.
+/// # Errors
+/// If the template's text has a syntax error.
 pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable> {
     if !source.document.is_readable() {
         let problem = source

@@ -138,7 +138,7 @@ fn id(value: &Value) -> Option<String> {
 ///
 /// It comes from this machine's routing table; no packet is sent. Behind NAT it is the wrong address, so there is a
 /// setting for it.
-pub fn address_towards(bastion: &str) -> std::io::Result<IpAddr> {
+fn address_towards(bastion: &str) -> std::io::Result<IpAddr> {
     let to: IpAddr = bastion.parse().map_err(std::io::Error::other)?;
     let any: SocketAddr = if to.is_ipv4() {
         ([0, 0, 0, 0], 0).into()

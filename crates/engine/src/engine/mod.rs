@@ -91,9 +91,9 @@ pub struct NewDeployment {
     pub layout: Layout,
     /// Parameter values.
     pub parameters: BTreeMap<String, Value>,
-    /// Id of its design, if any.
+    /// Id of the deployment's design, if any.
     pub design: Option<String>,
-    /// That design's version.
+    /// Version of the design.
     pub design_version: Option<u32>,
     /// Versions of catalogue items, by name. Of the other items, the newest.
     pub versions: BTreeMap<String, String>,
@@ -117,9 +117,9 @@ pub struct Changes {
     pub layout: Layout,
     /// Parameter values.
     pub parameters: BTreeMap<String, Value>,
-    /// Id of its design, if any.
+    /// Id of the deployment's design, if any.
     pub design: Option<String>,
-    /// That design's version.
+    /// Version of the design.
     pub design_version: Option<u32>,
     /// Facts about the cloud for passes and checks.
     pub cloud: CloudFacts,

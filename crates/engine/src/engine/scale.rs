@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use api::{CloudFacts, ScaleRequest, Scaling, Started};
+use hot::text::counted;
 use jiff::{SignedDuration, Timestamp};
 use planner::{
     deployed::GroupRequest,
@@ -152,11 +153,12 @@ fn wanted(group: &ScalingGroup, request: &ScaleRequest) -> Result<Scaling> {
         });
     }
     if to == *size {
+        let members = counted(*size, "member");
         return Err(Error::NotPossibleNow(match &request.policy {
             Some(policy) => format!(
-                "`{policy}` changes nothing now: `{name}` has {size} members, and may have {min_size} to {max_size}"
+                "`{policy}` changes nothing now: `{name}` has {members}, and may have {min_size} to {max_size}"
             ),
-            None => format!("`{name}` has {size} members already"),
+            None => format!("`{name}` has {members} already"),
         }));
     }
     Ok(Scaling {

@@ -4,6 +4,7 @@
 //! is checked first, so that a flood of signals costs the cloud nothing.
 
 use api::{DeploymentState, ScaleRequest};
+use hot::text::counted;
 use planner::scaling::ScalingGroup;
 use store::{SIGNALS_MAX, SignalOutcome, SignalTarget};
 
@@ -128,13 +129,17 @@ impl Engine {
         }
         if to == size {
             return Ok(PolicySignal::Nothing(format!(
-                "`{policy}` changes nothing now: `{name}` has {size} members, and may have {min_size} to {max_size}"
+                "`{policy}` changes nothing now: `{name}` has {}, and may have {min_size} to {max_size}",
+                counted(size, "member")
             )));
         }
         Ok(PolicySignal::Scaling(Box::new(PermittedScaling {
             actor: self.log_in_with(&permission).await?,
             deployment: deployment.clone(),
-            summary: format!("`{policy}` scales `{name}` from {size} to {to} members"),
+            summary: format!(
+                "`{policy}` scales `{name}` from {size} to {}",
+                counted(to, "member")
+            ),
             group: name,
             request: ScaleRequest {
                 policy: Some(policy.clone()),

@@ -5,57 +5,118 @@
 //! each other's names. Like `stackloom_services`, the block is as the deployment is at the moment when the role runs. A
 //! component that is required, and changes, runs the role again, which writes the new address.
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
 
 use hot::expr::Scope;
 use planner::workflow::ResourceSpec;
 use serde_json::{Value, json};
 use types::SERVER;
 
-use crate::resources::{Addresses, ResourceTable};
+use crate::resources::{Addresses, ResourceEntry, ResourceTable};
 
-/// The names of a component's block, each with its address: the private one, as in the endpoint of a requirement.
-/// `services` is the value of `stackloom_services`, and `is_component` knows the resource types of the catalogue.
+/// Names in a component's block.
+#[derive(Debug, Default)]
+pub(super) struct HostNames {
+    /// Addresses by host name: the private one, as in the endpoint of a requirement.
+    pub addresses: BTreeMap<String, IpAddr>,
+    /// Remarks on resources without a name, because another resource has it.
+    pub remarks: Vec<String>,
+}
+
+/// The names of a component's block. `services` is the value of `stackloom_services`, and `is_component` knows the
+/// resource types of the catalogue.
+///
+/// A host name leads to one resource on all servers of the deployment, so that blocks on one server do not contradict each
+/// other. If several resources fit, it belongs to the one without `/` in its name, else to the first by name. Upper and
+/// lower case are the same, as for the resolver.
 pub(super) fn names(
     spec: &ResourceSpec,
     known: &ResourceTable,
     scope: &dyn Scope,
     services: Option<&Value>,
     is_component: impl Fn(&str) -> bool,
-) -> BTreeMap<String, IpAddr> {
+) -> HostNames {
     let own = spec.host();
-    let server_of = |name: &str| {
-        let spec = known.get(name)?.spec;
-        match spec.resource_type.as_str() {
-            SERVER => Some(name.to_owned()),
-            other if is_component(other) => spec.host().map(str::to_owned),
-            _ => None,
-        }
+    let server_of = |name: &str, spec: &ResourceSpec| match spec.resource_type.as_str() {
+        SERVER => Some(name.to_owned()),
+        other if is_component(other) => spec.host().map(str::to_owned),
+        _ => None,
     };
     let required = spec.requires.iter().map(String::as_str);
     let listed = services.and_then(Value::as_array).into_iter().flatten();
     let listed = listed.filter_map(|service| service.get("component")?.as_str());
     let found = required.chain(listed).filter(|name| Some(*name) != own);
     let found: Vec<(&str, String)> = found
-        .filter_map(|name| Some((name, server_of(name)?)))
+        .filter_map(|name| Some((name, server_of(name, &known.get(name)?.spec)?)))
         .collect();
-    let mut names = BTreeMap::new();
+    let mut names = HostNames::default();
     if found.is_empty() {
         return names;
     }
     let entries = known.all();
+    let mut wanted: BTreeMap<&str, (&str, IpAddr)> = BTreeMap::new();
     for (name, server) in &found {
         let Addresses { private, public } = Addresses::among(&entries, scope, server);
         let address = private.or(public);
         let Some(address) = address.and_then(|text| text.parse::<IpAddr>().ok()) else {
             continue;
         };
-        let server = Some(server.as_str()).filter(|server| Some(*server) != own);
-        for name in std::iter::once(*name).chain(server) {
-            names.extend(host_name(name).map(|name| (name, address)));
+        let of_server = Some(server.as_str()).filter(|server| Some(*server) != own);
+        for name in std::iter::once(*name).chain(of_server) {
+            wanted.insert(name, (server.as_str(), address));
+        }
+    }
+    let keys: BTreeSet<String> = wanted.keys().filter_map(|name| key_of(name)).collect();
+    let owners = owners(&entries, &keys, server_of);
+    for (name, (server, address)) in wanted {
+        let Some(host_name) = host_name(name) else {
+            continue;
+        };
+        match owners.get(&host_name.to_ascii_lowercase()) {
+            Some((owner, other)) if other != server => names.remarks.push(format!(
+                "`{name}` has no name in /etc/hosts: `{host_name}` is the name of `{owner}`. Rename one of the two"
+            )),
+            _ => {
+                names.addresses.insert(host_name, address);
+            }
         }
     }
     names
+}
+
+/// The resource to which each of these host names belongs, with its server.
+fn owners<'e>(
+    entries: &'e BTreeMap<String, ResourceEntry>,
+    keys: &BTreeSet<String>,
+    server_of: impl Fn(&str, &ResourceSpec) -> Option<String>,
+) -> BTreeMap<String, (&'e str, String)> {
+    let mut owners: BTreeMap<String, (&str, String)> = BTreeMap::new();
+    for (name, entry) in entries {
+        let key = key_of(name).filter(|key| keys.contains(key));
+        let (Some(key), Some(server)) = (key, server_of(name, &entry.spec)) else {
+            continue;
+        };
+        // Entries are in the order of their names.
+        let is_first = owners
+            .get(&key)
+            .is_none_or(|(owner, _)| !is_member(name) && is_member(owner));
+        if is_first {
+            owners.insert(key, (name.as_str(), server));
+        }
+    }
+    owners
+}
+
+fn is_member(name: &str) -> bool {
+    name.contains('/')
+}
+
+/// The host name of a resource as it is compared.
+fn key_of(name: &str) -> Option<String> {
+    Some(host_name(name)?.to_ascii_lowercase())
 }
 
 /// The host name of a resource: members of groups have `-` for `/`. `None` if the name cannot be one.
@@ -144,11 +205,11 @@ mod tests {
         resource(NGINX, [("host", Expr::GetResource(host.into()))])
     }
 
-    /// The names in the block of a component on `gate` that requires these resources.
-    fn of(requires: &[&str], services: Option<&Value>) -> BTreeMap<String, String> {
+    /// The block of a component on `gate` that requires these resources, in a deployment with `more` resources.
+    fn block(requires: &[&str], services: Option<&Value>, more: Vec<ResourceRow>) -> HostNames {
         let mut spec = on("gate");
         spec.requires = requires.iter().map(|&name| name.to_owned()).collect();
-        let known = ResourceTable::of(vec![
+        let mut rows = vec![
             server("gate", "10.0.0.1"),
             server("web", "10.0.0.5"),
             server("tier/0/web", "10.0.0.6"),
@@ -159,12 +220,22 @@ mod tests {
             row("beside", on("gate"), Value::Null),
             row("tier/0/page", on("tier/0/web"), Value::Null),
             row("net", resource("OS::Neutron::Net", []), Value::Null),
-        ]);
+        ];
+        rows.extend(more);
+        let known = ResourceTable::of(rows);
         let none = BTreeMap::new();
-        let names = names(&spec, &known, &known.scope(&none), services, |one| {
+        names(&spec, &known, &known.scope(&none), services, |one| {
             one == NGINX
-        });
-        let names = names.into_iter();
+        })
+    }
+
+    /// The names in it, each with its address.
+    fn of(requires: &[&str], services: Option<&Value>) -> BTreeMap<String, String> {
+        shown(block(requires, services, Vec::new()))
+    }
+
+    fn shown(names: HostNames) -> BTreeMap<String, String> {
+        let names = names.addresses.into_iter();
         names
             .map(|(name, address)| (name, address.to_string()))
             .collect()
@@ -200,6 +271,51 @@ mod tests {
         let services = json!([{"component": "page", "server": "web", "address": "10.0.0.5"}]);
         let names = [("page", "10.0.0.5"), ("web", "10.0.0.5")];
         assert_eq!(of(&["gate"], Some(&services)), expected(names));
+    }
+
+    #[test]
+    fn a_host_name_of_two_servers_leads_to_the_same_one_for_every_component() {
+        let remark = |name: &str, owner: &str| {
+            format!(
+                "`{name}` has no name in /etc/hosts: `tier-0-web` is the name of `{owner}`. Rename one of the two"
+            )
+        };
+        let other = || vec![server("tier-0-web", "10.0.0.9")];
+        for requires in [
+            &["tier/0/web", "tier-0-web"][..],
+            &["tier-0-web", "tier/0/web"],
+        ] {
+            let names = block(requires, None, other());
+            assert_eq!(names.remarks, [remark("tier/0/web", "tier-0-web")]);
+            assert_eq!(shown(names), expected([("tier-0-web", "10.0.0.9")]));
+        }
+        // A component of another block gets no other address for the name.
+        let names = block(&["tier/0/page"], None, other());
+        assert_eq!(names.remarks, [remark("tier/0/web", "tier-0-web")]);
+        assert_eq!(shown(names), expected([("tier-0-page", "10.0.0.6")]));
+        let names = block(&["tier-0-web"], None, other());
+        assert_eq!(names.remarks, [""; 0]);
+
+        let of_groups = vec![server("tier-0/web", "10.0.0.9")];
+        let names = block(&["tier/0/web"], None, of_groups);
+        assert_eq!(names.remarks, [remark("tier/0/web", "tier-0/web")]);
+    }
+
+    #[test]
+    fn the_resolver_does_not_tell_upper_from_lower_case() {
+        let other = || vec![server("Web", "10.0.0.9")];
+        let names = block(&["web"], None, other());
+        assert_eq!(
+            names.remarks,
+            ["`web` has no name in /etc/hosts: `web` is the name of `Web`. Rename one of the two"]
+        );
+        assert_eq!(shown(names), expected([]));
+        // A component and its server have one address.
+        let named = vec![row("WEB", on("web"), Value::Null)];
+        let names = block(&["WEB"], None, named);
+        assert_eq!(names.remarks, [""; 0]);
+        let both = [("WEB", "10.0.0.5"), ("web", "10.0.0.5")];
+        assert_eq!(shown(names), expected(both));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::{
     machine::{Failure, FailureClass},
     resources::ResourceEntry,
 };
-use drivers::{Context, Driver, DriverError, Progress};
+use drivers::{Context, Driver, DriverError};
 
 impl Attempt {
     pub(super) async fn delete(&self) -> StepResult {
@@ -48,32 +48,7 @@ impl Attempt {
         }
         let id = there.as_ref().and_then(|entry| entry.physical_id.clone());
         if let Some(why) = self.retain_reason(name, there.as_ref()) {
-            let what = id.as_deref().unwrap_or("which was never made");
-            self.log
-                .warn(format!("`{name}` ({what}) stays in the cloud: {why}"))
-                .await;
-            if spec.external_id.is_none() {
-                if let Some(id) = &id {
-                    self.delete_snapshots_of(&spec.resource_type, id).await?;
-                }
-                let retained = id
-                    .as_ref()
-                    .map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
-                if let Some(release) = self.driver(&spec)?.abilities().release {
-                    let work = self.work_on_what_is_there(name, spec);
-                    let released = release.release(&work.context(self), id.as_deref()).await;
-                    if let Err(error) = released {
-                        self.is_not_released(name, &work.spec, error).await?;
-                    }
-                }
-                retained
-                    .into_iter()
-                    .for_each(|retained| self.run_context.known.keep(retained));
-                self.note(name, ResourceChange::Retained).await?;
-                self.run_context.known.remove(name);
-                return Ok(());
-            }
-            return self.gone(name).await;
+            return self.retain(name, (spec, id.as_deref()), &why).await;
         }
         if let (Some(id), Some(other)) = (&id, self.has_become(name, there.as_ref())) {
             self.log
@@ -131,6 +106,39 @@ impl Attempt {
             self.gone(&component).await?;
         }
         self.gone(name).await
+    }
+
+    /// Removes a resource from the deployment that stays in the cloud.
+    async fn retain(
+        &self,
+        name: &str,
+        (spec, id): (ResourceSpec, Option<&str>),
+        why: &str,
+    ) -> StepResult {
+        let what = id.unwrap_or("which was never made");
+        self.log
+            .warn(format!("`{name}` ({what}) stays in the cloud: {why}"))
+            .await;
+        if spec.external_id.is_some() {
+            return self.gone(name).await;
+        }
+        if let Some(id) = id {
+            self.delete_snapshots_of(&spec.resource_type, id).await?;
+        }
+        let retained = id.map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
+        if let Some(release) = self.driver(&spec)?.abilities().release {
+            let work = self.work_on_what_is_there(name, spec);
+            let released = release.release(&work.context(self), id).await;
+            if let Err(error) = released {
+                self.is_not_released(name, &work.spec, error).await?;
+            }
+        }
+        if let Some(retained) = retained {
+            self.run_context.known.keep(retained);
+        }
+        self.note(name, ResourceChange::Retained).await?;
+        self.run_context.known.remove(name);
+        Ok(())
     }
 
     fn retain_reason(&self, name: &str, entry: Option<&ResourceEntry>) -> Option<String> {
@@ -222,31 +230,15 @@ impl Attempt {
             ))));
         };
         let occasion = self.occasion().await?;
-        let mut logged = String::new();
-        for pause in self.pauses() {
-            match snapshots.snapshot(context, id, &occasion).await? {
-                Progress::Ready(ready) => {
-                    let snapshot = ready.reference.as_str().unwrap_or_default().to_owned();
-                    self.log
-                        .info(format!("a snapshot of {id} is kept: {snapshot}"))
-                        .await;
-                    return Ok(());
-                }
-                Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
-                    return Err(Ended::lasting(format!(
-                        "no snapshot of {id} was made: {why}"
-                    )));
-                }
-                Progress::Pending(what) => {
-                    if what != logged {
-                        self.log.info(what.clone()).await;
-                        logged = what;
-                    }
-                }
-            }
-            self.pause(pause).await?;
-        }
-        Err(Ended::lasting("there are no more pauses"))
+        let ready = self
+            .until_snapshot(snapshots, (context, id), &occasion)
+            .await?
+            .map_err(|why| Ended::lasting(format!("no snapshot of {id} was made: {why}")))?;
+        let snapshot = ready.reference.as_str().unwrap_or_default();
+        self.log
+            .info(format!("a snapshot of {id} is kept: {snapshot}"))
+            .await;
+        Ok(())
     }
 
     /// The suffix of a snapshot's name: the run, and the number of its resumptions. A retry finds the snapshot of the

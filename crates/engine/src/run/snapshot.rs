@@ -4,7 +4,7 @@
 //! requested in between is found by its name, which contains the start of the resource's id and the end of the run's id
 //! ([`occasion_of`]). A resource without data of its own is no part of the snapshot; the end of the run names it.
 
-use drivers::{DriverError, Progress, Restore};
+use drivers::{Context, DriverError, Progress, Ready, Restore, Snapshot};
 use openstack::Session;
 use planner::workflow::ResourceSpec;
 use serde_json::Value;
@@ -62,31 +62,48 @@ impl Attempt {
             return Ok(());
         }
         let occasion = occasion_of(run);
+        let of = (&context, id.as_str());
+        let ended = self.until_snapshot(snapshots, of, occasion).await?;
+        match ended {
+            Ok(ready) => {
+                let taken = ready.reference.as_str().unwrap_or_default();
+                let bytes = ready.attributes.get("size").and_then(Value::as_u64);
+                let held = (run, run_context.journal.fence());
+                let stored = store.snapshot_part_complete(tenant, held, &name, (taken, bytes));
+                stored.await.map_err(|error| not_stored(&error))?;
+                let message = format!("the snapshot of `{name}` is complete: {taken}");
+                self.log.info(message).await;
+                Ok(())
+            }
+            Err(why) => {
+                // What is left of it is of no use.
+                let session = &run_context.session;
+                let removed = restores.remove_snapshot(session, &id, occasion, None);
+                if let Err(error) = removed.await {
+                    let left = format!("the rest of the snapshot stays in the cloud: {error}");
+                    self.log.warn(left).await;
+                }
+                Err(Ended::lasting(format!(
+                    "no snapshot of `{name}` was made: {why}"
+                )))
+            }
+        }
+    }
+
+    /// Takes a snapshot of a resource and waits until it is complete. The inner error is the reason why there is none,
+    /// with secrets masked.
+    pub(super) async fn until_snapshot(
+        &self,
+        snapshots: &dyn Snapshot,
+        (context, id): (&Context<'_>, &str),
+        occasion: &str,
+    ) -> StepResult<Result<Ready, String>> {
         let mut logged = String::new();
         for pause in self.pauses() {
-            match snapshots.snapshot(&context, &id, occasion).await? {
-                Progress::Ready(ready) => {
-                    let taken = ready.reference.as_str().unwrap_or_default();
-                    let bytes = ready.attributes.get("size").and_then(Value::as_u64);
-                    let held = (run, run_context.journal.fence());
-                    let stored = store.snapshot_part_complete(tenant, held, &name, (taken, bytes));
-                    stored.await.map_err(|error| not_stored(&error))?;
-                    let message = format!("the snapshot of `{name}` is complete: {taken}");
-                    self.log.info(message).await;
-                    return Ok(());
-                }
+            match snapshots.snapshot(context, id, occasion).await? {
+                Progress::Ready(ready) => return Ok(Ok(ready)),
                 Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
-                    // What is left of it is of no use.
-                    let session = &run_context.session;
-                    let removed = restores.remove_snapshot(session, &id, occasion, None);
-                    if let Err(error) = removed.await {
-                        let left = format!("the rest of the snapshot stays in the cloud: {error}");
-                        self.log.warn(left).await;
-                    }
-                    let why = self.log.masked(&why);
-                    return Err(Ended::lasting(format!(
-                        "no snapshot of `{name}` was made: {why}"
-                    )));
+                    return Ok(Err(self.log.masked(&why)));
                 }
                 Progress::Pending(what) => {
                     if what != logged {

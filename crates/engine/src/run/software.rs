@@ -37,7 +37,7 @@ use crate::{
 /// Ansible's exit code for an unreachable host.
 const EXIT_UNREACHABLE: i64 = 4;
 /// Maximum length of a role's result in bytes.
-pub(super) const RESULT_BYTES_MAX: usize = 16 * 1024;
+const RESULT_BYTES_MAX: usize = 16 * 1024;
 impl Attempt {
     /// Runs a component's role on its host.
     pub(super) async fn configure(&self) -> StepResult {
@@ -135,34 +135,11 @@ impl Attempt {
                 "the files of item `{role}` cannot be read ({error}); upload the same version of it again"
             ))
         })?;
-        let RunContext {
-            known,
-            parameters,
-            catalog,
-            ..
-        } = &*self.run_context;
-        let item_of = |resource_type: &str| {
-            let item = catalog.of_type(resource_type);
-            item.map(|item| &item.described)
-        };
-        let scope = known.scope(parameters);
-        let services = names_services.then(|| registry::services(known, &scope, item_of));
-        let host_names = match tasks {
-            Tasks::Main => {
-                let is_component = |resource_type: &str| item_of(resource_type).is_some();
-                let names = hosts::names(spec, known, &scope, services.as_ref(), is_component);
-                // An earlier set-up can have left names.
-                let entry = known.get(name);
-                let is_first = entry.is_none_or(|entry| entry.reference.is_none());
-                if names.is_empty() && is_first {
-                    Vec::new()
-                } else {
-                    hosts::tasks(&names)
-                }
-            }
-            removal if removal == Tasks::REMOVAL => hosts::tasks(&BTreeMap::new()),
-            Tasks::File(_) => Vec::new(),
-        };
+        let services = names_services.then(|| self.services());
+        let (host_names, remarks) = self.host_names((name, spec), services.as_ref(), tasks);
+        for remark in remarks {
+            self.log.warn(remark).await;
+        }
         let services = services.map(|list| (registry::VARIABLE.to_owned(), list));
         variables.extend(services);
         let mut files = ansible::ssh_files(&route, &private_key);
@@ -179,6 +156,59 @@ impl Attempt {
                 .map(|(path, bytes)| (format!("roles/{role}/{path}"), bytes)),
         );
         Ok((files, route, private_key))
+    }
+
+    /// The services of the deployment, for a role.
+    fn services(&self) -> Value {
+        let RunContext {
+            known,
+            parameters,
+            catalog,
+            ..
+        } = &*self.run_context;
+        registry::services(known, &known.scope(parameters), |resource_type| {
+            let item = catalog.of_type(resource_type);
+            item.map(|item| &item.described)
+        })
+    }
+
+    /// The tasks that write the component's names in `/etc/hosts`, with remarks on names that are left out.
+    fn host_names(
+        &self,
+        (name, spec): (&str, &ResourceSpec),
+        services: Option<&Value>,
+        tasks: Tasks<'_>,
+    ) -> (Vec<Value>, Vec<String>) {
+        match tasks {
+            Tasks::Main => {}
+            removal if removal == Tasks::REMOVAL => {
+                return (hosts::tasks(&BTreeMap::new()), Vec::new());
+            }
+            Tasks::File(_) => return (Vec::new(), Vec::new()),
+        }
+        let RunContext {
+            known,
+            parameters,
+            catalog,
+            ..
+        } = &*self.run_context;
+        let is_component = |resource_type: &str| catalog.of_type(resource_type).is_some();
+        let names = hosts::names(
+            spec,
+            known,
+            &known.scope(parameters),
+            services,
+            is_component,
+        );
+        // An earlier set-up can have left names.
+        let entry = known.get(name);
+        let is_first = entry.is_none_or(|entry| entry.reference.is_none());
+        let tasks = if names.addresses.is_empty() && is_first {
+            Vec::new()
+        } else {
+            hosts::tasks(&names.addresses)
+        };
+        (tasks, names.remarks)
     }
 
     /// A sandbox's execution for this step on one server.

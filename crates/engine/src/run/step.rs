@@ -82,9 +82,9 @@ pub struct Attempt {
 /// An attempt enters or leaves a queue of the engine. Its time limit is suspended in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueMove {
-    /// It waits.
+    /// The attempt waits in a queue.
     In,
-    /// It continues.
+    /// The attempt continues.
     Out,
 }
 
@@ -242,7 +242,7 @@ impl Attempt {
     }
 
     /// Looks up the origins of values.
-    pub(super) fn with_origins<R>(&self, look: impl FnOnce(&Origins<'_>) -> R) -> R {
+    fn with_origins<R>(&self, look: impl FnOnce(&Origins<'_>) -> R) -> R {
         let spec_of = |name: &str| {
             let planned = self.run_context.workflow.resources.get(name).cloned();
             planned.or_else(|| Some(self.run_context.known.get(name)?.spec))

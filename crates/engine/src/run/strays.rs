@@ -43,7 +43,7 @@ pub struct Searched {
 /// The decision about a found resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrayVerdict {
-    /// It is recorded, or an attempt is about to record it, or it belongs to another user.
+    /// The resource is recorded, or an attempt is about to record it, or it belongs to another user.
     NotStray,
     /// A stray that is removed.
     Remove,
@@ -56,11 +56,11 @@ pub enum StrayVerdict {
 pub enum Why {
     /// `deletion_policy: Retain`.
     Retained,
-    /// Its resource has no id yet: a later attempt adopts it.
+    /// The planned resource has no id yet: a later attempt adopts it.
     Adopted,
     /// There is no evidence that the creation made it, and the cloud copies such markers.
     Copied,
-    /// It has only its name in common with the creation.
+    /// The stray has only its name in common with the creation.
     SharesName,
 }
 

@@ -69,7 +69,7 @@ pub enum SandboxError {
     /// The execution was stopped.
     #[error("it was stopped")]
     Stopped,
-    /// It was not started, because this server no longer holds the run.
+    /// The execution was not started, because this server no longer holds the run.
     #[error(transparent)]
     NotPermitted(#[from] openstack::NotPermitted),
     /// The image does not exist.

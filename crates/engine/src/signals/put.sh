@@ -50,7 +50,9 @@ while [ $# -gt 0 ]; do
     esac
 done
 mkdir -m 1733 "$folder" 2>/dev/null
-file=$(mktemp "$folder/.XXXXXXXXXX") || exit 1
+# The owner of the folder can put a link in the place of a file, so only a new file is written.
+file=$(mktemp -u "$folder/.XXXXXXXXXX") || exit 1
+set -C
 # The engine reads files in the order of their names.
 time=$(date +%s%N)
 case $time in

@@ -165,7 +165,7 @@ async fn sizes_that_cannot_be_are_refused() {
         (error.code(), error.to_string().as_str()),
         (
             "group-size",
-            "`web` cannot have 7 members: its template allows 1 to 6"
+            "`web` cannot have the size 7: its template allows 1 to 6"
         )
     );
     assert_eq!(refused(size(0)).await.code(), "group-size");

@@ -59,6 +59,7 @@ impl Composer<'_> {
                 marks: Default::default(),
                 origin: spec.origin.clone(),
                 requires: Vec::new(),
+                depends_on: spec.depends_on.clone(),
                 deletion_policy: Default::default(),
                 external_id: None,
                 version: None,

@@ -30,7 +30,7 @@ impl Argument {
 }
 
 /// Number of expressions in a value, including itself. A long text counts as several.
-pub(super) fn parts_of(value: &Expr) -> usize {
+fn parts_of(value: &Expr) -> usize {
     let mut parts = 0;
     value.walk(&mut |part| parts += own_parts(part));
     parts
@@ -117,6 +117,8 @@ impl<'f> Frame<'f> {
     pub(super) fn global(&self, spec: ResourceSpec) -> ResourceSpec {
         let own = spec.requires.iter().map(|name| self.full(name));
         let requires = self.inherits.iter().cloned().chain(own).collect();
+        let depends_on = spec.depends_on.iter().map(|name| self.full(name));
+        let depends_on = depends_on.collect();
         let properties = spec
             .properties
             .iter()
@@ -127,6 +129,7 @@ impl<'f> Frame<'f> {
         ResourceSpec {
             properties,
             requires,
+            depends_on,
             external_id,
             ..spec
         }

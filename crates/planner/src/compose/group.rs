@@ -262,6 +262,7 @@ impl Composer<'_> {
                 marks: marks.clone(),
                 origin: spec.origin.clone(),
                 requires: Vec::new(),
+                depends_on: spec.depends_on.clone(),
                 deletion_policy: deletion_policy.unwrap_or_default(),
                 external_id: None,
                 version: None,

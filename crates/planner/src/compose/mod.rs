@@ -514,7 +514,7 @@ pub fn described<'t>(
 }
 
 /// Types for a template that can use nested templates.
-pub(crate) fn types_for<'t>(
+fn types_for<'t>(
     types: &'t Registry,
     bundle: &Bundle,
     merged: &Merged,

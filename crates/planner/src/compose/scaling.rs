@@ -101,7 +101,7 @@ impl Composer<'_> {
             (Some(GroupRequest::Size(size)), _) => {
                 if !(min..=max).contains(size) {
                     let message = format!(
-                        "`{full}` cannot have {size} members: its template allows {min} to {max}; ask for a size between, or change \
+                        "`{full}` cannot have the size {size}: its template allows {min} to {max}; ask for a size between, or change \
                          `min_size` or `max_size`"
                     );
                     self.error("group-size", format!("resources.{full}"), message);

@@ -57,36 +57,9 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 from,
             });
         }
-        let mut rules = Vec::new();
-        for Opening {
-            protocol,
-            port,
-            from,
-        } in wanted
-        {
-            let (inside, apart) = split(from, &groups);
-            for remote in inside {
-                let versions: &[&str] = match &remote {
-                    Remote::Range(range) if is_range_v6(range) => &[V6],
-                    Remote::Range(_) => &[V4],
-                    Remote::Group(_) if has_v6(model, server, &by_network) => &[V4, V6],
-                    Remote::Group(_) => &[V4],
-                };
-                for version in versions {
-                    rules.push(inline(&protocol, &port, &remote, version));
-                }
-            }
-            if !apart.is_empty() {
-                later.push((
-                    server.clone(),
-                    Opening {
-                        protocol,
-                        port,
-                        from: From::Servers(apart),
-                    },
-                ));
-            }
-        }
+        let v6 = has_v6(model, server, &by_network);
+        let (rules, apart) = inside_rules(wanted, &groups, v6);
+        later.extend(apart.into_iter().map(|opening| (server.clone(), opening)));
         // A bastion of servers with software gets nothing but its own group, as they do.
         let only_ssh = !with_software.contains(server)
             && (with_software.is_empty() || bastion.as_ref() != Some(server));
@@ -109,6 +82,54 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         attach(model, server, &group, undrawn);
         groups.insert(server.clone(), group);
     }
+    derive_rules(model, later, &groups, &by_network);
+    diagnostics
+}
+
+/// The rules inside a server's group, and openings for servers whose groups come later. `v6` is true for a server with IPv6
+/// addresses.
+fn inside_rules(
+    wanted: Vec<Opening>,
+    groups: &BTreeMap<String, String>,
+    v6: bool,
+) -> (Vec<Expr>, Vec<Opening>) {
+    let (mut rules, mut later) = (Vec::new(), Vec::new());
+    for Opening {
+        protocol,
+        port,
+        from,
+    } in wanted
+    {
+        let (inside, apart) = split(from, groups);
+        for remote in inside {
+            let versions: &[&str] = match &remote {
+                Remote::Range(range) if is_range_v6(range) => &[V6],
+                Remote::Range(_) => &[V4],
+                Remote::Group(_) if v6 => &[V4, V6],
+                Remote::Group(_) => &[V4],
+            };
+            for version in versions {
+                rules.push(inline(&protocol, &port, &remote, version));
+            }
+        }
+        if !apart.is_empty() {
+            later.push(Opening {
+                protocol,
+                port,
+                from: From::Servers(apart),
+            });
+        }
+    }
+    (rules, later)
+}
+
+/// Adds a resource for each rule between groups that would wait for each other. `openings` names the server of each.
+fn derive_rules(
+    model: &mut Model,
+    openings: Vec<(String, Opening)>,
+    groups: &BTreeMap<String, String>,
+    by_network: &BTreeMap<String, Vec<String>>,
+) {
     for (
         server,
         Opening {
@@ -116,7 +137,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             port,
             from,
         },
-    ) in later
+    ) in openings
     {
         let From::Servers(others) = from else {
             continue;
@@ -125,7 +146,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             let (Some(group), Some(remote)) = (groups.get(&server), groups.get(&other)) else {
                 continue;
             };
-            let v6 = has_v6(model, &server, &by_network);
+            let v6 = has_v6(model, &server, by_network);
             let mut versions = vec![(V4, format!("{group}_from_{other}"))];
             if v6 {
                 versions.push((V6, format!("{group}_from_{other}_v6")));
@@ -155,7 +176,6 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             }
         }
     }
-    diagnostics
 }
 
 /// Source in a rule inside a group.

@@ -62,10 +62,22 @@ const PASSES: [Pass; 10] = [
     key::pass,
 ];
 
+/// Passes that set the values without which drawn software does not work: options and secrets of connections.
+const SOFTWARE_PASSES: [Pass; 2] = [inputs::pass, consumers::pass];
+
 /// Runs all passes, then fills every spec's `requires`.
 pub fn run(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
+    run_all(&PASSES, model, context)
+}
+
+/// Runs only the passes for the values of drawn software, then fills every spec's `requires`.
+pub fn run_for_software(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
+    run_all(&SOFTWARE_PASSES, model, context)
+}
+
+fn run_all(passes: &[Pass], model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
-    for one in PASSES.iter().flat_map(|pass| pass(model, context)) {
+    for one in passes.iter().flat_map(|pass| pass(model, context)) {
         // Two passes can report the same problem.
         if !diagnostics.contains(&one) {
             diagnostics.push(one);
@@ -94,6 +106,8 @@ impl Model {
             if resource.is_on(scope) == Some(false) {
                 continue;
             }
+            let depends_on = resource.depends_on.iter();
+            let depends_on: Vec<String> = depends_on.map(|(name, _)| name.clone()).collect();
             let mut properties = BTreeMap::new();
             for property in &resource.properties {
                 // A group's definition is checked once for each member.
@@ -142,12 +156,12 @@ impl Model {
                     properties,
                     marks: resource.marks.clone(),
                     origin: Origin::Drawn,
-                    requires: resource
-                        .depends_on
+                    requires: depends_on
                         .iter()
-                        .map(|(name, _)| name.clone())
+                        .cloned()
                         .chain(mentioned_in_metadata(resource, scope))
                         .collect(),
+                    depends_on,
                     deletion_policy: resource.deletion(scope),
                     external_id: resource
                         .external_id
@@ -240,6 +254,7 @@ impl Model {
                 serves: made.serves.map(str::to_owned),
             },
             requires: Vec::new(),
+            depends_on: Vec::new(),
             deletion_policy: DeletionPolicy::default(),
             external_id: None,
             version: None,

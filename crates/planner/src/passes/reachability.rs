@@ -119,7 +119,7 @@ pub(super) fn outside_of<'m>(model: &'m Model, router: &str) -> Option<&'m Expr>
 }
 
 /// True if the cloud lists the network as external: a server in it needs no router.
-pub(super) fn is_outside(context: &PassContext<'_>, network: &Expr) -> bool {
+fn is_outside(context: &PassContext<'_>, network: &Expr) -> bool {
     let known = context
         .cloud
         .external_networks

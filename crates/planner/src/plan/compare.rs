@@ -8,7 +8,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Action, Actual, Change, Deployed, Model, exclusive, nested};
+use super::{
+    Action, Actual, Change, Deployed, Model,
+    differences::{Differences, Differs},
+    exclusive, nested,
+};
 use crate::workflow::{Origin, ResourceSpec};
 use hot::{
     expr::{Expr, Scope},
@@ -39,16 +43,6 @@ pub(super) struct ResourceChange {
     /// True if the resource gets other addresses and keeps its id.
     pub moves: bool,
     pub component: bool,
-}
-
-/// Result of comparing a property.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Differs {
-    No,
-    /// The result is known only during the run. Contains the reason.
-    May(String),
-    /// The values differ. Contains the reason if the text is unchanged.
-    Yes(Option<String>),
 }
 
 /// Present values of resources that stay unchanged.
@@ -105,6 +99,41 @@ impl Comparison<'_> {
         if new.external_id.is_some() && old.external_id == new.external_id {
             return change(Action::None, name, new, None);
         }
+        let mut found = self.differences(deployed_as, old, new);
+        let properties = std::mem::take(&mut found.properties);
+        if found.replaced_by.is_none()
+            && let Some(because) = self.other_replacement(deployed_as, old, new)
+        {
+            return Change {
+                properties,
+                ..change(Action::Replace, name, new, Some(because))
+            };
+        }
+        let upgrade = upgrade(old, new);
+        let upgrades = upgrade.is_some();
+        let others = properties.len().saturating_sub(1);
+        let (action, may, because) = match found.cause(upgrade, others) {
+            Some((action, may, because)) => (action, may, Some(because)),
+            None => match self.other_update(old, new) {
+                Some(because) => (Action::Update, false, Some(because)),
+                None => (Action::None, false, None),
+            },
+        };
+        Change {
+            properties,
+            may,
+            upgrades: upgrades && action == Action::Update,
+            ..change(action, name, new, because)
+        }
+    }
+
+    /// The properties that differ.
+    fn differences<'p>(
+        &self,
+        deployed_as: &str,
+        old: &'p ResourceSpec,
+        new: &'p ResourceSpec,
+    ) -> Differences<'p> {
         let described = self.types.get(&new.resource_type);
         let is_component = described.is_some_and(ResourceType::runs_on_server);
         let made_from = self.deployed.actual.get(deployed_as);
@@ -113,9 +142,7 @@ impl Comparison<'_> {
         names.sort();
         names.dedup();
 
-        let mut properties = Vec::new();
-        let (mut replaced_by, mut maybe_replaced_by) = (None, None);
-        let (mut differs, mut may_differ) = (None, None);
+        let mut all = Differences::default();
         for property in names {
             let (before, after) = (old.properties.get(property), new.properties.get(property));
             let made = made_from.and_then(|actual| actual.made_from.get(property));
@@ -134,25 +161,8 @@ impl Comparison<'_> {
                 && !crate::members::is_parent(&new.resource_type)
                 && (known.is_none_or(|known| known.on_change == OnChange::Replace)
                     || is_replaced_by_policy(new, property));
+            let why = all.add(property, found, replaces);
             let mut places = nested::places(property, known, before, after);
-            let why = match &found {
-                Differs::Yes(why) => {
-                    differs.get_or_insert((property, why.clone()));
-                    why.clone()
-                }
-                Differs::May(why) => {
-                    may_differ.get_or_insert((property, Some(why.clone())));
-                    Some(why.clone())
-                }
-                Differs::No => None,
-            };
-            if replaces {
-                let which = match found {
-                    Differs::Yes(_) => &mut replaced_by,
-                    _ => &mut maybe_replaced_by,
-                };
-                which.get_or_insert((property, why.clone()));
-            }
             if places.is_empty() {
                 places.push(nested::whole(property.clone(), known, before, after));
             }
@@ -166,85 +176,52 @@ impl Comparison<'_> {
                     })
                 });
             }
-            properties.extend(places);
+            all.properties.extend(places);
         }
-        if replaced_by.is_none() && self.needs_key(old, new) {
+        all
+    }
+
+    /// The reason why a resource is replaced although none of its properties requires that.
+    fn other_replacement(
+        &self,
+        deployed_as: &str,
+        old: &ResourceSpec,
+        new: &ResourceSpec,
+    ) -> Option<String> {
+        if self.needs_key(old, new) {
             let what = if new.marks.signals_over_ssh {
                 "its signals are fetched over SSH"
             } else {
                 "it gets software"
             };
-            let because = format!(
+            return Some(format!(
                 "{what}, and a login can be given to it at its first boot only: it will be replaced"
-            );
-            return Change {
-                properties,
-                ..change(Action::Replace, name, new, Some(because))
-            };
+            ));
         }
+        let loss = self.loses_its_addresses(deployed_as, old, new);
+        loss.or_else(|| {
+            let is_fresh = new.resource_type == UPDATE_WAIT_CONDITION_HANDLE;
+            is_fresh.then(|| {
+                "servers signal to a new one at each update: it will be replaced".to_owned()
+            })
+        })
+    }
 
-        if replaced_by.is_none()
-            && let Some(because) = self.loses_its_addresses(deployed_as, old, new)
-        {
-            return Change {
-                properties,
-                ..change(Action::Replace, name, new, Some(because))
-            };
-        }
-
-        if replaced_by.is_none() && new.resource_type == UPDATE_WAIT_CONDITION_HANDLE {
-            let because = "servers signal to a new one at each update: it will be replaced";
-            return Change {
-                properties,
-                ..change(Action::Replace, name, new, Some(because.to_owned()))
-            };
-        }
-
-        let sentence = |(property, why): (&String, Option<String>), verb: &str, end: &str| {
-            let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
-            format!("`{property}` {verb}{why}{end}")
-        };
-        let upgrade = upgrade(old, new);
-        let others = properties.len().saturating_sub(1);
-        let (action, may, because) = if let Some(cause) = replaced_by {
-            let because = sentence(cause, "changes", ": it will be replaced");
-            (Action::Replace, false, Some(because))
-        } else if let Some(cause) = maybe_replaced_by {
-            let because = sentence(cause, "may change", ": then it will be replaced");
-            (Action::Replace, true, Some(because))
-        } else if let Some(because) = &upgrade {
-            (Action::Update, false, Some(because.clone()))
-        } else if let Some(cause) = differs {
-            let because = match others {
-                0 => sentence(cause, "changes", ""),
-                _ => format!("`{}` and {others} more change", cause.0),
-            };
-            (Action::Update, false, Some(because))
-        } else if let Some(cause) = may_differ {
-            (
-                Action::Update,
-                true,
-                Some(sentence(cause, "may change", "")),
-            )
-        } else if old.deletion_policy != new.deletion_policy && !is_component {
-            let because = format!(
+    /// The reason why a resource is updated although none of its properties differs.
+    fn other_update(&self, old: &ResourceSpec, new: &ResourceSpec) -> Option<String> {
+        let described = self.types.get(&new.resource_type);
+        let is_component = described.is_some_and(ResourceType::runs_on_server);
+        if old.deletion_policy != new.deletion_policy && !is_component {
+            return Some(format!(
                 "`deletion_policy` changes from {} to {}: nothing of it changes in the cloud",
                 old.deletion_policy.as_text(),
                 new.deletion_policy.as_text()
-            );
-            (Action::Update, false, Some(because))
-        } else if let Some(foot) = self.changed_interface(new) {
-            let because = format!("`{foot}`, which it needs, is replaced: it is associated again");
-            (Action::Update, false, Some(because))
-        } else {
-            (Action::None, false, None)
-        };
-        Change {
-            properties,
-            may,
-            upgrades: upgrade.is_some() && action == Action::Update,
-            ..change(action, name, new, because)
+            ));
         }
+        let foot = self.changed_interface(new)?;
+        Some(format!(
+            "`{foot}`, which it needs, is replaced: it is associated again"
+        ))
     }
 
     fn property(

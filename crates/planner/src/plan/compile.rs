@@ -8,8 +8,9 @@
 //! open, and so are those whose signals a wait fetches: it starts after their checks. A replaced resource has a `create`
 //! step like a new one, and a `delete-old` step on its older copy; the order of removals is in
 //! [`remove`](super::remove). A new component whose item can be installed alone has an `install` step, which does not
-//! wait for the components that the component refers to. A software deployment is one like a component; its steps on one
-//! server follow each other, as with Heat's agent. Removals of software that run on its server are in [`last_runs`].
+//! wait for the components that the component refers to, except those in `depends_on`. A software deployment has the steps of
+//! a component; those on one server follow each other, as with Heat's agent. Removals of software that run on its server are
+//! in [`last_runs`].
 //! Each list is built by one traversal in dependency order, so the steps are ordered.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -492,8 +493,8 @@ impl<'a> Compiler<'a> {
         self.ssh.insert(server, id);
     }
 
-    /// The installation of a new component, if that can begin earlier than its configuration: it does not wait for those
-    /// of the other resources that the component's properties refer to.
+    /// The installation of a new component, if that can begin earlier than its configuration: it does not wait for resources
+    /// that only the component's properties refer to.
     fn install(
         &self,
         name: &'a str,
@@ -506,10 +507,11 @@ impl<'a> Compiler<'a> {
             return None;
         }
         let referred: HashSet<&str> = spec.properties.values().flat_map(Expr::resources).collect();
+        let is_ordered = |name: &str| spec.depends_on.iter().any(|one| one == name);
         let (referred, before): (Vec<&'a str>, Vec<&'a str>) = others
             .iter()
             .copied()
-            .partition(|name| referred.contains(*name));
+            .partition(|name| referred.contains(*name) && !is_ordered(name));
         let before = self.done_steps(before);
         let later = self.done_steps(referred);
         if later.iter().all(|step| before.contains(step)) {

@@ -3,7 +3,7 @@
 //! [`plan`] checks the document, runs the passes, compares the result with the deployed resources, and compiles the
 //! difference to a [`Workflow`]. It is pure: the browser shows the same plan that the server will run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,6 +33,7 @@ pub mod command;
 mod compare;
 mod compile;
 mod diff;
+mod differences;
 mod digest;
 mod exclusive;
 mod hooks;
@@ -192,15 +193,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     if let Some(budget) = scope.budget() {
         budget.report(&mut diagnostics);
     }
-    // The warning of validation ("kept, not deployable") is not repeated beside the error.
-    let refused: std::collections::HashSet<String> = diagnostics
-        .iter()
-        .filter(|one| one.is_error() && one.code == "resource-type-not-deployable")
-        .map(|one| one.path.clone())
-        .collect();
-    diagnostics.retain(|one| {
-        one.is_error() || one.code != "resource-type-not-deployable" || !refused.contains(&one.path)
-    });
+    drop_repeated_warnings(&mut diagnostics);
     diagnostic::sort(&mut diagnostics);
     let workflow = (!diagnostics.iter().any(Diagnostic::is_error)).then(|| {
         let outputs = std::mem::take(&mut flat.outputs);
@@ -209,20 +202,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     let mut changes = diff.changes;
     match workflow {
         Some(Err(circle)) => {
-            let message = format!(
-                "with the resources that the plan adds, these resources wait for each other in a circle: `{}`",
-                circle.join("` → `")
-            );
-            let located = |name: &String| {
-                let path = format!("resources.{name}");
-                let mut one = Diagnostic::error("circular-reference", path, message.clone());
-                flat.locate(&mut one);
-                one
-            };
-            // Derived resources have no position in the text.
-            let drawn = circle.iter().map(located).find(|one| one.line.is_some());
-            let without_place = || Diagnostic::error("circular-reference", "", message.clone());
-            diagnostics.push(drawn.unwrap_or_else(without_place));
+            diagnostics.push(circle_added(&circle, &flat));
             Plan {
                 diagnostics,
                 changes,
@@ -250,6 +230,34 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
             ..Plan::default()
         },
     }
+}
+
+/// Removes warnings that a resource type is kept without being deployable, where an error says that it cannot be deployed.
+fn drop_repeated_warnings(diagnostics: &mut Vec<Diagnostic>) {
+    const CODE: &str = "resource-type-not-deployable";
+    let refused: BTreeSet<String> = diagnostics
+        .iter()
+        .filter(|one| one.is_error() && one.code == CODE)
+        .map(|one| one.path.clone())
+        .collect();
+    diagnostics.retain(|one| one.is_error() || one.code != CODE || !refused.contains(&one.path));
+}
+
+/// The error for a circle that resources of passes close, at the first resource of it in the text.
+fn circle_added(circle: &[String], flat: &compose::Flat<'_>) -> Diagnostic {
+    let message = format!(
+        "with the resources that the plan adds, these resources wait for each other in a circle: `{}`",
+        circle.join("` → `")
+    );
+    let located = |name: &String| {
+        let path = format!("resources.{name}");
+        let mut one = Diagnostic::error("circular-reference", path, message.clone());
+        flat.locate(&mut one);
+        one
+    };
+    // Derived resources have no position in the text.
+    let drawn = circle.iter().map(located).find(|one| one.line.is_some());
+    drawn.unwrap_or_else(|| Diagnostic::error("circular-reference", "", message.clone()))
 }
 
 /// For each drawn resource, by name in the template's order, the drawn resources that it waits for, without derived

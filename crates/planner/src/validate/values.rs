@@ -13,12 +13,7 @@ impl<'a> Checker<'a> {
         path: &Path<'_>,
     ) {
         let properties = path.key("properties");
-        // Values that could not be evaluated are reported already.
-        let given = |wanted: &str| {
-            simple.iter().any(|(name, value)| {
-                *name == wanted && value.as_ref().is_none_or(|value| !value.is_null())
-            })
-        };
+        let given = |wanted: &str| is_given(simple, wanted);
         let before = self.diagnostics.len();
         self.strict = is_of_heat(&described.name);
         for (name, value) in simple {
@@ -72,6 +67,37 @@ impl<'a> Checker<'a> {
                 }
             }
         }
+        self.missing_properties(resource, simple, described, path);
+        if !described.rules.is_empty() {
+            let value = |wanted: &str| {
+                let (name, value) = simple.iter().find(|(name, _)| *name == wanted)?;
+                value.clone().or_else(|| resource.property(name).cloned())
+            };
+            let given = rules::Given {
+                name: &resource.name,
+                described: &described.properties,
+                value: &value,
+            };
+            let found = rules::broken(&described.rules, &given);
+            self.tell(found, path);
+        }
+        if resource.resource_type == SERVER {
+            self.server_networks(resource, path);
+            self.server_boots(resource, simple, path);
+        }
+        self.component(resource, described, path);
+    }
+
+    /// Checks that the required properties are given.
+    fn missing_properties(
+        &mut self,
+        resource: &Resource,
+        simple: &Simple<'_>,
+        described: &ResourceType,
+        path: &Path<'_>,
+    ) {
+        let properties = path.key("properties");
+        let given = |wanted: &str| is_given(simple, wanted);
         for known in described.properties.iter().filter(|known| known.required) {
             let given = given(&known.name) || known.formerly.as_deref().is_some_and(given);
             // An external resource needs no properties. If any value is allowed, null is a value too.
@@ -107,24 +133,6 @@ impl<'a> Checker<'a> {
                 self.diagnostics.push(one);
             }
         }
-        if !described.rules.is_empty() {
-            let value = |wanted: &str| {
-                let (name, value) = simple.iter().find(|(name, _)| *name == wanted)?;
-                value.clone().or_else(|| resource.property(name).cloned())
-            };
-            let given = rules::Given {
-                name: &resource.name,
-                described: &described.properties,
-                value: &value,
-            };
-            let found = rules::broken(&described.rules, &given);
-            self.tell(found, path);
-        }
-        if resource.resource_type == SERVER {
-            self.server_networks(resource, path);
-            self.server_boots(resource, simple, path);
-        }
-        self.component(resource, described, path);
     }
 
     /// Checks a property under its former name, which is ignored if the present name is given too.
@@ -537,6 +545,13 @@ fn of_value(resource: &Resource, property: &Property) -> Option<Property> {
         kind,
         ..property.clone()
     })
+}
+
+/// True if a property is given. Values that could not be evaluated are reported already.
+fn is_given(simple: &Simple<'_>, wanted: &str) -> bool {
+    simple
+        .iter()
+        .any(|(name, value)| *name == wanted && value.as_ref().is_none_or(|value| !value.is_null()))
 }
 
 /// Name under which a property is given with an empty value.

@@ -131,11 +131,12 @@ fn is_plain(source: &Source<'_>, expanded: &Expanded<'_>) -> bool {
     let resources = &source.document.template().resources;
     let ours = |spec: &ResourceSpec| spec.resource_type.starts_with("Stackloom::");
     let is_marked = resources.iter().any(is_marked);
+    let has_ours = |spec: &ResourceSpec| software::member_type(spec).is_some();
     let is_lacking = |spec: &ResourceSpec| is_derived(spec) && spec.resource_type != PORT;
     !is_marked
         && !expanded
             .iter()
-            .any(|(_, spec)| ours(spec) || is_lacking(spec))
+            .any(|(_, spec)| ours(spec) || has_ours(spec) || is_lacking(spec))
 }
 
 fn is_marked(resource: &Resource) -> bool {

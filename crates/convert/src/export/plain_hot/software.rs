@@ -28,6 +28,14 @@ pub(super) fn edits(
     let mut hosts = BTreeSet::new();
     let mut configs = HashSet::new();
     for (name, spec) in expanded.iter() {
+        if let Some(written) = member_type(spec) {
+            report.needed(
+                format!("resources.{name}"),
+                format!(
+                    "Heat does not know the type `{written}` of the group's members. Put the component into a nested template, then export again"
+                ),
+            );
+        }
         let Some(item) = expanded.item(spec) else {
             continue;
         };
@@ -54,7 +62,7 @@ pub(super) fn edits(
             value: json!({
                 "config": {"get_resource": config},
                 "server": spec.properties.get("host").map(Expr::to_json),
-                "input_values": input_values(expanded, item, (name, spec)),
+                "input_values": input_values(expanded, item, (name, spec), report),
             }),
         });
         let drawn = source.document.value(&["resources", name]);
@@ -98,6 +106,16 @@ pub(super) fn edits(
         });
     }
     outputs(source, expanded, edits, report);
+}
+
+/// The type of a group's members, if it is a catalogue item.
+pub(super) fn member_type(spec: &ResourceSpec) -> Option<&str> {
+    let definition = ["resource_def", "resource"];
+    let definition = definition
+        .into_iter()
+        .find_map(|property| spec.properties.get(property));
+    let written = definition?.get("type")?.as_str()?;
+    written.starts_with(types::CATALOG).then_some(written)
 }
 
 fn free_name(expanded: &Expanded<'_>, taken: &mut HashSet<String>, wanted: &str) -> String {
@@ -151,6 +169,7 @@ fn input_values(
     expanded: &Expanded<'_>,
     item: &CatalogItem,
     (name, spec): (&str, &ResourceSpec),
+    report: &mut Report,
 ) -> Value {
     let mut values = Map::new();
     for list in item
@@ -162,15 +181,28 @@ fn input_values(
         values.insert(list.clone(), entries.unwrap_or_else(|| json!([])));
     }
     for requirement in &item.requires {
-        let used = match spec.properties.get(&requirement.name) {
-            Some(Expr::List(items)) => items.iter().filter_map(reference).collect(),
-            Some(one) => reference(one).into_iter().collect(),
-            None => Vec::new(),
+        let used: Vec<&Expr> = match spec.properties.get(&requirement.name) {
+            Some(Expr::List(items)) => items.iter().collect(),
+            one => one.into_iter().collect(),
         };
-        let used = used
-            .into_iter()
-            .filter_map(|provider| provided(expanded, (name, provider), &requirement.capability));
-        values.insert(requirement.name.clone(), used.collect());
+        let endpoints = used.iter().filter_map(|provider| {
+            provided(
+                expanded,
+                (name, reference(provider)?),
+                &requirement.capability,
+            )
+        });
+        let endpoints: Vec<Value> = endpoints.collect();
+        if endpoints.len() < used.len() {
+            report.needed(
+                format!("resources.{name}.properties.{}", requirement.name),
+                format!(
+                    "Only the endpoints of components in the same template are known. Complete `{}` in `input_values`",
+                    requirement.name
+                ),
+            );
+        }
+        values.insert(requirement.name.clone(), Value::Array(endpoints));
     }
     for input in &item.inputs {
         if let Some(value) = spec.properties.get(&input.name) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{edited, path};
 use crate::export::testing::{Design, types};
 use crate::export::tests::SHOP;
-use crate::export::{Format, restored};
+use crate::export::{Format, Kind, restored};
 
 fn value(text: &str) -> Value {
     Document::parse(text).value(&[]).unwrap()
@@ -251,6 +251,63 @@ fn the_secret_of_a_connection_is_in_the_export_and_gone_after_the_import() {
         let back = restored(&export, &types).unwrap();
         assert_eq!(value(&back), value(SITE));
     }
+}
+
+#[test]
+fn software_works_in_an_export_without_the_additions_of_passes() {
+    let export = Design::of(SITE).drawn_only().export(Format::Hot);
+    let resources = &value(&export.text)["resources"];
+    assert!(
+        !export.text.contains("type: OS::Neutron::Router"),
+        "{}",
+        export.text
+    );
+    assert_eq!(resources["site_at_data"]["type"], "OS::Heat::RandomString");
+    let secret = json!({"get_attr": ["site_at_data", "value"]});
+    let inputs = |name: &str| &resources[name]["properties"]["input_values"];
+    assert_eq!(
+        inputs("data")["clients"],
+        json!([{"name": "site", "secret": secret}])
+    );
+    let endpoint = &inputs("site")["database"][0];
+    assert_eq!(endpoint["secret"], secret);
+    assert_eq!(endpoint["port"], inputs("data")["listen_port"]);
+    assert!(endpoint["port"].is_number(), "{endpoint}");
+    // Heat sees no reference between the two.
+    assert_eq!(resources["site"]["depends_on"], json!(["data"]));
+    let notes = export.report.notes.iter();
+    let mut notes = notes.map(|note| note.message.as_str());
+    assert!(!notes.any(|note| note.contains("RandomString")));
+    let back = restored(&export.text, &types()).unwrap();
+    assert_eq!(value(&back), value(SITE));
+}
+
+#[test]
+fn an_endpoint_that_is_not_known_is_in_the_report() {
+    let text = SITE
+        .replace(
+            "resources:\n",
+            "parameters: {base: {type: string}}\nresources:\n",
+        )
+        .replace(
+            "database: [{get_resource: data}]",
+            "database: [{get_param: base}]",
+        );
+    let report = Design::of(&text).export(Format::Hot).report;
+    let at = "resources.site.properties.database";
+    let mut notes = report.notes.iter();
+    assert!(notes.any(|note| note.kind == Kind::Needed && note.path == at));
+    let report = Design::of(SITE).export(Format::Hot).report;
+    assert!(report.notes.iter().all(|note| note.path != at));
+}
+
+#[test]
+fn components_that_are_members_of_a_group_are_in_the_report() {
+    let text = "heat_template_version: 2021-04-16\nresources:\n  many:\n    type: OS::Heat::ResourceGroup\n    \
+                properties: {count: 2, resource_def: {type: 'Stackloom::Catalog::script', properties: {host: web}}}\n";
+    let report = Design::of(text).export(Format::Hot).report;
+    let mut notes = report.notes.iter();
+    assert!(notes.any(|note| note.kind == Kind::Needed && note.path == "resources.many"));
 }
 
 #[test]

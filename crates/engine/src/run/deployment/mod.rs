@@ -225,62 +225,17 @@ impl Attempt {
         let own = json!({
             "stackloom_folder": folder, "stackloom_outputs": configuration.outputs, "stackloom_waits": waits,
         });
-        let mut variables = own.as_object().cloned().unwrap_or_default();
-        let argv = match configuration.tool {
-            Tool::Ansible => {
-                variables.extend(inputs);
-                files.extend(ansible::play(
-                    (ROLE, Tasks::Main),
-                    name,
-                    host,
-                    &variables,
-                    &[],
-                ));
-                files.extend(playbook_files(name, host, &configuration.text()));
-                playbook_command(&configuration.options)
-            }
-            tool => {
-                let is_script = tool == Tool::Script;
-                let (commands, left_out) = environment(&inputs);
-                for input in left_out.into_iter().filter(|_| is_script) {
-                    let message =
-                        format!("the input `{input}` is left out: no variable has such a name");
-                    self.log.warn(message).await;
-                }
-                let (program, input) = if is_script {
-                    (configuration.text(), String::new())
-                } else {
-                    (
-                        TOOLS.to_owned(),
-                        configuration.for_tool(&file_name(name), action, &inputs),
-                    )
-                };
-                let inputs: &[&str] = if is_script {
-                    &["environment"]
-                } else {
-                    &["environment", "input.json"]
-                };
-                variables.insert("stackloom_inputs".to_owned(), json!(inputs));
-                files.extend(ansible::play(
-                    (ROLE, Tasks::Main),
-                    name,
-                    host,
-                    &variables,
-                    &[],
-                ));
-                let role = [
-                    ("tasks/main.yml", SCRIPT_TASKS),
-                    ("tasks/outputs.yml", OUTPUT_TASKS),
-                    ("files/config", &program),
-                    ("files/environment", &commands),
-                    ("files/input.json", &input),
-                ];
-                files.extend(role.map(|(path, text)| {
-                    (format!("roles/{ROLE}/{path}"), text.as_bytes().to_vec())
-                }));
-                ansible::playbook_command()
-            }
+        let variables = own.as_object().cloned().unwrap_or_default();
+        let left_out = match configuration.tool {
+            Tool::Script => environment(&inputs).1,
+            _ => Vec::new(),
         };
+        for input in left_out {
+            let message = format!("the input `{input}` is left out: no variable has such a name");
+            self.log.warn(message).await;
+        }
+        let (play, argv) = play_of((name, host, action), configuration, inputs, variables);
+        files.extend(play);
         let detached = self.detach(name, &route, &private_key).await?;
         if let Some(detached) = &detached {
             files.insert("jobs".into(), detached.folder.path().into_bytes());
@@ -360,6 +315,50 @@ fn configuration(
         key.or_insert_with(|| "get_input".into());
     }
     Configuration::of(&deployment, config, action).map_err(Ended::lasting)
+}
+
+/// The files with which Ansible runs a configuration, and its command.
+fn play_of(
+    (name, host, action): (&str, &str, &str),
+    configuration: &Configuration,
+    inputs: Map<String, Value>,
+    mut variables: Map<String, Value>,
+) -> (BTreeMap<String, Vec<u8>>, Vec<String>) {
+    let play = |variables: &Map<String, Value>| {
+        ansible::play((ROLE, Tasks::Main), name, host, variables, &[])
+    };
+    if configuration.tool == Tool::Ansible {
+        variables.extend(inputs);
+        let mut files = play(&variables);
+        files.extend(playbook_files(name, host, &configuration.text()));
+        return (files, playbook_command(&configuration.options));
+    }
+    let (commands, _) = environment(&inputs);
+    let is_script = configuration.tool == Tool::Script;
+    let (program, input) = if is_script {
+        (configuration.text(), String::new())
+    } else {
+        let input = configuration.for_tool(&file_name(name), action, &inputs);
+        (TOOLS.to_owned(), input)
+    };
+    let names: &[&str] = if is_script {
+        &["environment"]
+    } else {
+        &["environment", "input.json"]
+    };
+    variables.insert("stackloom_inputs".to_owned(), json!(names));
+    let mut files = play(&variables);
+    let role = [
+        ("tasks/main.yml", SCRIPT_TASKS),
+        ("tasks/outputs.yml", OUTPUT_TASKS),
+        ("files/config", program.as_str()),
+        ("files/environment", commands.as_str()),
+        ("files/input.json", input.as_str()),
+    ];
+    files.extend(
+        role.map(|(path, text)| (format!("roles/{ROLE}/{path}"), text.as_bytes().to_vec())),
+    );
+    (files, ansible::playbook_command())
 }
 
 /// A resource's name as the name of a file.

@@ -40,9 +40,9 @@ pub struct JobFolder {
 /// The state of a folder when a step begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
-    /// It is new.
+    /// The folder was made now.
     New,
-    /// The same attempt has begun before: the engine has crashed.
+    /// The folder was there: the engine has crashed during the attempt.
     Again,
 }
 
@@ -134,7 +134,7 @@ pub(super) async fn printed(execution: Execution) -> Result<String, SshError> {
     printed_up_to(execution, COMPLAINTS_BYTES_MAX).await
 }
 
-/// The same, with at most this many bytes of output.
+/// As [`printed`], with at most `bytes_max` bytes of output.
 pub(super) async fn printed_up_to(
     mut execution: Execution,
     bytes_max: usize,

@@ -156,6 +156,69 @@ mod tests {
     }
 
     #[test]
+    fn something_else_in_place_of_the_spool_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let read = |spool: &str| shell(&[SCRIPT, "sh", "read", spool, "64", "20"], "");
+        assert_eq!(read(&at("none")).as_deref(), Some(""));
+        std::fs::write(at("file"), "").unwrap();
+        std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
+        for name in ["file", "link"] {
+            assert_eq!(read(&at(name)), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn links_and_pipes_in_a_spool_are_not_read_even_if_they_replace_a_signal() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = folder.path().join("spool");
+        std::fs::create_dir(&spool).unwrap();
+        std::fs::write(folder.path().join("secret"), "of root").unwrap();
+        let path = spool.to_str().unwrap();
+        let read = |before: &str| {
+            let script = format!("{before}\n{SCRIPT}");
+            shell(&[&script, "sh", "read", path, "64", "20"], "")
+        };
+        for (name, make) in [
+            ("1-link", "ln -s ../secret 1-link"),
+            ("2-pipe", "mkfifo 2-pipe"),
+        ] {
+            let made = shell(&[&format!("cd {path} && {make}")], "");
+            assert!(made.is_some(), "{name}");
+        }
+        std::fs::write(spool.join("3"), "{}").unwrap();
+        assert_eq!(read("").as_deref(), Some("3 e30=\n"));
+        // Its owner exchanges the file after it was checked. A pipe would block the reader.
+        for other in ["ln -s ../secret 3", "mkfifo 3"] {
+            let before = format!("head() {{ rm 3; {other}; timeout 10 head \"$@\"; }}");
+            assert_eq!(read(&before).as_deref(), Some("3 e30=\n"), "{other}");
+            std::fs::remove_file(spool.join("3")).unwrap();
+            std::fs::write(spool.join("3"), "{}").unwrap();
+        }
+        let left = std::fs::read_dir(folder.path()).unwrap();
+        assert_eq!(left.count(), 2, "the reader leaves nothing behind");
+    }
+
+    #[test]
+    fn a_signal_overwrites_no_file_that_a_link_in_the_spool_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let (spool, data) = (folder.path().join("spool"), folder.path().join("data"));
+        std::fs::create_dir(&spool).unwrap();
+        std::fs::write(&data, "of root").unwrap();
+        // The owner of the spool makes a link as soon as the name of the signal is known.
+        let at = folder.path().to_str().unwrap();
+        let program =
+            "for last; do :; done; link=${last%/*}/.link; ln -s ../data $link; echo $link";
+        let made =
+            format!("cd {at} && printf '#!/bin/sh\\n%s\\n' '{program}' >mktemp && chmod +x mktemp");
+        assert!(shell(&[&made], "").is_some());
+        let notify = command(spool.to_str().unwrap());
+        let done = shell(&[&format!("PATH={at}:$PATH {notify} -d no")], "");
+        assert_eq!(done, None);
+        assert_eq!(std::fs::read_to_string(data).unwrap(), "of root");
+    }
+
+    #[test]
     fn a_signal_that_cannot_be_read_is_no_empty_signal() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("1259"), "{}").unwrap();

@@ -167,7 +167,7 @@ fn a_size_outside_the_limits_is_refused() {
         ..Given::default()
     }
     .with_size(6);
-    insta::assert_snapshot!(given.errors(), @"3:3 Error group-size resources.g: `g` cannot have 6 members: its template allows 1 to 5; ask for a size between, or change `min_size` or `max_size`");
+    insta::assert_snapshot!(given.errors(), @"3:3 Error group-size resources.g: `g` cannot have the size 6: its template allows 1 to 5; ask for a size between, or change `min_size` or `max_size`");
 }
 
 #[test]

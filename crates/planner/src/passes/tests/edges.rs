@@ -278,5 +278,5 @@ fn members_of_a_group_carry_software() {
     ] {
         assert!(ids.contains(&step), "no {step} in {ids:?}");
     }
-    assert_eq!(workflow.host_of("site"), Some("web/1"));
+    assert_eq!(workflow.resources["site"].host(), Some("web/1"));
 }

@@ -57,6 +57,46 @@ fn an_installation_waits_for_what_the_template_orders() {
 }
 
 #[test]
+fn an_installation_waits_for_a_component_of_depends_on_that_a_property_refers_to_as_well() {
+    let template = DEMO.replacen(
+        "type: Stackloom::Catalog::haproxy\n",
+        "type: Stackloom::Catalog::haproxy\n    depends_on: nginx\n",
+        1,
+    );
+    let third = "resources:\n  third: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: gate}, listen_port: 81}}\n";
+    let template = template.replacen("resources:\n", third, 1).replacen(
+        "[{get_resource: nginx}]",
+        "[{get_resource: nginx}, {get_resource: third}]",
+        1,
+    );
+    let workflow = plan_over(&Deployed::default(), &template);
+    assert_eq!(
+        before(&workflow, "proxy:install"),
+        Some(vec!["gate:ssh", "nginx:configure"])
+    );
+}
+
+#[test]
+fn an_installation_in_a_group_waits_for_what_the_group_depends_on() {
+    let member = "  more:
+    type: OS::Heat::ResourceGroup
+    depends_on: nginx
+    properties:
+      count: 1
+      resource_def:
+        type: Stackloom::Catalog::haproxy
+        properties: {host: {get_resource: gate}, listen_port: 90, backends: [{get_resource: nginx}, {get_resource: third}]}
+  third: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: gate}, listen_port: 81}}
+";
+    let template = DEMO.replacen("outputs:\n", &format!("{member}outputs:\n"), 1);
+    let workflow = plan_over(&Deployed::default(), &template);
+    assert_eq!(
+        before(&workflow, "more/0:install"),
+        Some(vec!["gate:ssh", "nginx:configure"])
+    );
+}
+
+#[test]
 fn a_component_that_is_set_up_again_is_not_installed_before() {
     let changed = DEMO.replacen("listen_port: 8080", "listen_port: 8090", 1);
     let workflow = plan_over(&made(&plan_of(DEMO)), &changed);

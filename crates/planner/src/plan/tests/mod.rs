@@ -66,8 +66,8 @@ fn the_demo_as_steps() {
         (bastion.server, bastion.floating_ip, bastion.security_group),
         ("gate", "gate_floating_ip", "gate_access")
     );
-    assert_eq!(workflow.host_of("nginx"), Some("inner"));
-    assert_eq!(workflow.private_address_of("inner"), Some("inner_port"));
+    assert_eq!(workflow.resources["nginx"].host(), Some("inner"));
+    assert_eq!(workflow.ports_of("inner"), ["inner_port"]);
     assert_eq!(workflow.public_address_of("gate"), Some("gate_floating_ip"));
     assert_eq!(workflow.public_address_of("inner"), None);
 }
