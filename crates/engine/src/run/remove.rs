@@ -115,6 +115,12 @@ impl Attempt {
                 self.pause(wait).await?;
             }
         }
+        let blocked = driver.abilities().restoration;
+        let blocked = blocked.is_some_and(|restores| restores.snapshots_block_deletion());
+        if let (Some(id), true) = (&id, blocked) {
+            self.delete_snapshots_of(&work.spec.resource_type, id)
+                .await?;
+        }
         self.delete_past_strays(driver, &context, id.as_deref())
             .await?;
         if let Some(id) = &id {

@@ -43,9 +43,7 @@ impl Attempt {
     /// Takes a snapshot of the step's resource.
     pub(super) async fn take_snapshot(&self) -> StepResult {
         let (name, id, spec) = self.same_as_planned()?;
-        let snapshots = self.driver(&spec)?.abilities().snapshots;
-        let restoration = restoration_of(&spec.resource_type);
-        let (Some(snapshots), Some(restores)) = (snapshots, restoration) else {
+        let Some(restores) = restoration_of(&spec.resource_type) else {
             return Err(Ended::lasting(format!("`{name}` cannot be restored")));
         };
         let work = self.work_on_what_is_there(&name, spec);
@@ -64,7 +62,7 @@ impl Attempt {
         let occasion = occasion_of(run);
         let mut logged = String::new();
         for pause in self.pauses() {
-            match snapshots.snapshot(&context, &id, occasion).await? {
+            match restores.take(&context, &id, occasion).await? {
                 Progress::Ready(ready) => {
                     let taken = ready.reference.as_str().unwrap_or_default();
                     let bytes = ready.attributes.get("size").and_then(Value::as_u64);
