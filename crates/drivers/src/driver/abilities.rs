@@ -304,7 +304,8 @@ pub trait Restore: Snapshot {
     ) -> Result<Progress, DriverError>;
 
     /// Deletes what [`Restore::take`] created on an occasion, also without the id: the response to a request can
-    /// have been lost. A missing snapshot is success.
+    /// have been lost. A missing snapshot is success. False if the cloud still works on the snapshot, so that it can only be
+    /// deleted later.
     ///
     /// # Errors
     /// The cloud refuses the request.
@@ -314,7 +315,7 @@ pub trait Restore: Snapshot {
         physical_id: &str,
         occasion: &str,
         snapshot: Option<&str>,
-    ) -> Result<(), DriverError>;
+    ) -> Result<bool, DriverError>;
 }
 
 /// The release of a resource that is removed from its deployment and stays in the cloud: `deletion_policy: Retain`.

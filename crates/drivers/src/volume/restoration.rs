@@ -122,19 +122,25 @@ impl Restore for Volume {
         physical_id: &str,
         occasion: &str,
         snapshot: Option<&str>,
-    ) -> Result<(), DriverError> {
+    ) -> Result<bool, DriverError> {
         let ending = ending(physical_id, occasion);
         let all = snapshots(session, physical_id).await?;
         let unwanted = all.into_iter().filter(|one| {
             let name = one.name.as_deref().unwrap_or_default();
-            let is_it = name.ends_with(&ending) || snapshot == Some(&one.id);
-            is_it && one.status != "deleting"
+            name.ends_with(&ending) || snapshot == Some(&one.id)
         });
+        let mut is_idle = true;
         for one in unwanted {
-            let deleted = session.block_storage().snapshot_delete(&one.id).await;
-            record::done_if_gone(deleted)?;
+            match one.status.as_str() {
+                "deleting" => {}
+                "creating" | "restoring" => is_idle = false,
+                _ => {
+                    let deleted = session.block_storage().snapshot_delete(&one.id).await;
+                    record::done_if_gone(deleted)?;
+                }
+            }
         }
-        Ok(())
+        Ok(is_idle)
     }
 
     fn restores_newest_only(&self) -> bool {

@@ -209,9 +209,17 @@ impl Engine {
         }
         let mut refused = None;
         for part in &unwanted.parts {
-            if let Err(error) = delete_part(&actor.session, part).await {
-                refused = Some(error);
-                continue;
+            match delete_part(&actor.session, part).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let why = format!("the cloud still works on the part of `{}`", part.resource);
+                    refused = Some(DriverError::Other(why));
+                    continue;
+                }
+                Err(error) => {
+                    refused = Some(error);
+                    continue;
+                }
             }
             store
                 .snapshot_part_delete(tenant, &part.snapshot, &part.resource)

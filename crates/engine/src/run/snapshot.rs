@@ -22,10 +22,11 @@ pub(super) fn occasion_of(run: &str) -> &str {
     run.get(run.len().saturating_sub(8)..).unwrap_or(run)
 }
 
-/// Deletes a part of a snapshot from the cloud. A missing one is success.
-pub async fn delete_part(session: &Session, part: &SnapshotPartRow) -> Result<(), DriverError> {
+/// Deletes a part of a snapshot from the cloud. A missing one is success. False if the cloud still works on it, so that it
+/// can only be deleted later.
+pub async fn delete_part(session: &Session, part: &SnapshotPartRow) -> Result<bool, DriverError> {
     let Some(restores) = restoration_of(&part.resource_type) else {
-        return Ok(());
+        return Ok(true);
     };
     let occasion = occasion_of(&part.snapshot);
     let snapshot_id = part.snapshot_id.as_deref();
@@ -148,7 +149,12 @@ impl Attempt {
         let parts = store.snapshot_part_list(tenant, &run_context.deployment);
         let parts = parts.await.map_err(|error| not_stored(&error))?;
         for part in parts.into_iter().filter(goes) {
-            delete_part(&run_context.session, &part).await?;
+            for pause in self.pauses() {
+                if delete_part(&run_context.session, &part).await? {
+                    break;
+                }
+                self.pause(pause).await?;
+            }
             let deleted = store.snapshot_part_delete(tenant, &part.snapshot, &part.resource);
             deleted.await.map_err(|error| not_stored(&error))?;
             let message = format!("the snapshot of `{}` is deleted", part.resource);

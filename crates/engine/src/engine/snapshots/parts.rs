@@ -9,10 +9,10 @@ use serde_json::Value;
 use store::{ResourceRow, SnapshotPartRow, SnapshotRow};
 use types::SERVER;
 
+use super::super::at_work::VOLUME_ATTACHMENT;
 use crate::run::restoration_of;
 
 const VOLUME: &str = "OS::Cinder::Volume";
-const VOLUME_ATTACHMENT: &str = "OS::Cinder::VolumeAttachment";
 /// Properties of servers that name volumes.
 const DEVICES: [&str; 2] = ["block_device_mapping_v2", "block_device_mapping"];
 
