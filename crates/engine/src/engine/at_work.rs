@@ -14,12 +14,10 @@ use std::collections::BTreeSet;
 use api::{RunKind, StepState};
 use planner::workflow::StepKind;
 use store::{DeploymentRow, ResourceRow};
+use types::VOLUME_ATTACHMENT;
 
 use super::Engine;
 use crate::Result;
-
-/// The type of attachments, whose id consists of those of server and volume.
-pub(super) const VOLUME_ATTACHMENT: &str = "OS::Cinder::VolumeAttachment";
 
 /// Resources and servers that runs work on.
 #[derive(Debug, Default)]
@@ -193,8 +191,8 @@ mod tests {
             row
         };
         let all = [
-            with_id("disk", "v1", "OS::Cinder::Volume"),
-            with_id("log", "v2", "OS::Cinder::Volume"),
+            with_id("disk", "v1", types::VOLUME),
+            with_id("log", "v2", types::VOLUME),
             with_id("plug", "s:v1", VOLUME_ATTACHMENT),
             with_id("log_plug", "s:v2", VOLUME_ATTACHMENT),
         ];

@@ -7,12 +7,10 @@ use hot::expr::Expr;
 use planner::workflow::{Origin, ResourceSpec, copy_of};
 use serde_json::Value;
 use store::{ResourceRow, SnapshotPartRow, SnapshotRow};
-use types::SERVER;
+use types::{SERVER, VOLUME, VOLUME_ATTACHMENT};
 
-use super::super::at_work::VOLUME_ATTACHMENT;
 use crate::run::restoration_of;
 
-const VOLUME: &str = "OS::Cinder::Volume";
 /// Properties of servers that name volumes.
 const DEVICES: [&str; 2] = ["block_device_mapping_v2", "block_device_mapping"];
 
