@@ -321,7 +321,7 @@ fn restore_question(deployment: &str, snapshot: &Snapshot) -> Question {
             "The root disks of these servers, and these volumes, become as they were at {time} UTC. Everything that was written on them since is lost. Servers restart, and attached volumes are detached until they are back."
         ),
         String::from(
-            "A server that is not in the list does not restart, and must mount its volumes that are in it again. A volume returns to its newest snapshot only.",
+            "A server that is not in the list does not restart: mount its restored volumes there again. A volume returns to its newest snapshot only.",
         ),
         String::from(
             "Ids, addresses, networks and the template stay. Software becomes as it was then, but its records stay, so an update without changes leaves it alone. Check the deployment afterwards: a repair sets up software again that is not healthy. Software without health checks, or that is healthy as it was then, is set up again by an update that changes its properties.",
@@ -399,7 +399,7 @@ mod tests {
         assert_eq!(question.title, "Restore shop from before?");
         assert_eq!(question.items, ["db"]);
         assert!(question.body[0].contains("2026-01-02 03:04 UTC"));
-        assert!(question.body[1].contains("must mount its volumes"));
+        assert!(question.body[1].contains("mount its restored volumes there again"));
         assert!(question.body[2].contains("Check the deployment afterwards"));
         assert_eq!(
             question.body.last().map(String::as_str),
