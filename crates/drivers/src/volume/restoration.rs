@@ -80,8 +80,8 @@ impl Restore for Volume {
         if let Some(why) = fixed(context, &volume).await? {
             return Ok(Some(why.to_owned()));
         }
-        let is_idle = matches!(volume.status.as_str(), "available" | "in-use");
-        Ok((!is_idle).then(|| format!("it is in state {}", volume.status)))
+        let is_broken = volume.status.starts_with("error");
+        Ok(is_broken.then(|| format!("it is in state {}", volume.status)))
     }
 
     async fn restore(
