@@ -4,10 +4,10 @@
 //! # Which steps lock
 //!
 //! A step locks one server or none ([`Attempt::server_at_work`]): the server that it replaces, changes, suspends, resumes,
-//! takes a snapshot of, restores or deletes, that it waits for over SSH, on which it runs software, a script or a
-//! command, or from which it detaches a volume to restore it. A step that makes a new server locks none, because no command knows the server yet, and the check of a
-//! command's bastion only logs in. A connection through the bastion is no work on it: a bastion that goes away ends the
-//! commands behind it, and their steps say so.
+//! takes a snapshot of, restores or deletes, that it waits for over SSH, on which it runs software, a script or a command,
+//! or from which it detaches a volume to restore it. A step that makes a new server locks none, because no command knows
+//! the server yet, and the check of a command's bastion only logs in. A connection through the bastion is no work on it: a
+//! bastion that goes away ends the commands behind it, and their steps say so.
 //!
 //! # Why nothing waits for ever
 //!
