@@ -1,4 +1,5 @@
-// Real servers after their boot: software, commands, a rolling update, a lost server, a group behind its proxy.
+// Real servers after their boot: software, commands, a rolling update, a lost server, a closed gate, a signal, a group behind its
+// proxy.
 import { expect, test, type APIRequestContext, type Page } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { remove } from './support/lab.ts';
@@ -127,6 +128,84 @@ test('six servers get software, a command, an update in batches, and a successor
     await expect(section).toContainText('All compared resources are as deployed.', { timeout: 2 * MINUTES });
   });
 
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run, 5 * MINUTES);
+  expect(await leftovers(request)).toEqual({});
+});
+
+/** A service that gets healthy when a script creates a file. The script comes after the work on another server, and after its signal. */
+const gated = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.38.0.0/24}}
+  gate:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties:
+      image: debian-12
+      flavor: m1.tiny
+      user_data_format: SOFTWARE_CONFIG
+      user_data: |
+        #!/bin/sh
+        nohup python3 -m http.server 8080 > /dev/null 2>&1 &
+      networks: [{network: {get_resource: front}}]
+  shop:
+    type: Stackloom::Catalog::service
+    properties: {host: {get_resource: gate}, listen_port: 8080, command: test -e /tmp/open}
+  find: {type: OS::Heat::SoftwareConfig, properties: {group: script, inputs: [{name: where}], config: 'echo "found $where"'}}
+  found:
+    type: OS::Heat::SoftwareDeployment
+    properties: {config: {get_resource: find}, server: {get_resource: gate}, input_values: {where: {get_attr: [shop, address]}}}
+  handle: {type: OS::Heat::WaitConditionHandle}
+  wait: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: handle}, timeout: 900}}
+  other:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: m1.tiny
+      user_data_format: SOFTWARE_CONFIG
+      user_data:
+        str_replace:
+          template: |
+            #!/bin/sh
+            notify --data-binary '{"status": "SUCCESS", "id": "other", "data": "it is up"}'
+          params: {notify: {get_attr: [handle, curl_cli]}}
+      networks: [{network: {get_resource: front}}]
+  work: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: echo done}}
+  worked: {type: OS::Heat::SoftwareDeployment, properties: {config: {get_resource: work}, server: {get_resource: other}}}
+  open: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: touch /tmp/open}}
+  opened:
+    type: OS::Heat::SoftwareDeployment
+    depends_on: [worked, wait]
+    properties: {config: {get_resource: open}, server: {get_resource: gate}}
+outputs:
+  found: {value: {get_attr: [found, deploy_stdout]}}
+  signalled: {value: {get_attr: [wait, data]}}
+`;
+
+test('one closed gate delays only what needs it, and a server signals from its user data @full', async ({ page, request }) => {
+  test.setTimeout(20 * MINUTES);
+  await login(page);
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'gated', template: gated });
+  await page.goto(`/runs/${run}`);
+  const step = (id: string) => page.getByRole('list', { name: 'Steps' }).locator(`[data-step="${id}"]`);
+  await step('found:configure').click();
+  await expect(page.locator('.step-detail')).toContainText(/Waits for.*shop:configure/s);
+  // If anything else waited for the gate, it would never open.
+  await ended(page, run, 15 * MINUTES);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
+  await page.getByRole('button', { name: 'Timeline' }).click();
+  await shoot(page, 'closed-gate');
+  const { steps } = await api<Run>(page, 'GET', `/runs/${run}`);
+  const at = (id: string, what: 'started' | 'ended') => Date.parse(steps.find((one) => one.id === id)?.[what] ?? '');
+  for (const id of ['wait:create', 'worked:configure']) {
+    expect(at(id, 'ended'), `${id} ends while the gate is closed`).toBeLessThan(at('shop:configure', 'ended'));
+  }
+  expect(at('found:configure', 'started')).toBeGreaterThanOrEqual(at('shop:configure', 'ended'));
+
+  await page.goto(`/deployments/${deployment}`);
+  await expect(page.locator('[data-output="found"]')).toContainText(/found \d+\.\d+\.\d+\.\d+:8080/);
+  await expect(page.locator('[data-output="signalled"]')).toContainText('it is up');
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, gone.run, 5 * MINUTES);
   expect(await leftovers(request)).toEqual({});

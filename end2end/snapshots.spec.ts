@@ -22,6 +22,7 @@ test('a snapshot is taken, restored and deleted', async ({ page, request }) => {
   await page.goto(deployment);
   const section = page.getByRole('region', { name: 'Snapshots' });
 
+  await expect(section).toContainText('A new snapshot contains disk, web.');
   await section.getByLabel('Name of the snapshot').fill('before the upgrade');
   await section.getByRole('button', { name: 'Take a snapshot' }).click();
   await expect(page).toHaveURL(/\/runs\//);
@@ -34,7 +35,7 @@ test('a snapshot is taken, restored and deleted', async ({ page, request }) => {
   await row.getByRole('button', { name: 'Restore before the upgrade' }).click();
   const question = page.getByRole('dialog', { name: 'Restore keeper from before the upgrade?' });
   await expect(question).toContainText('Everything that was written on them since is lost');
-  await expect(question).toContainText('Left alone: disk');
+  await expect(question.getByRole('listitem')).toHaveText(['disk', 'web']);
   await shoot(page, 'snapshot-restore');
   await question.getByRole('button', { name: 'Restore' }).click();
   await expect(page.getByTestId('success')).toContainText('Restore succeeded', { timeout: 60_000 });
@@ -45,7 +46,7 @@ test('a snapshot is taken, restored and deleted', async ({ page, request }) => {
   await expect(row).toHaveCount(0);
 
   await page.getByRole('main').getByRole('button', { name: 'Undeploy', exact: true }).click();
-  await expect(page.getByRole('dialog')).toContainText('Snapshots of its servers that were taken here are deleted with them.');
+  await expect(page.getByRole('dialog')).toContainText('Snapshots of its servers and volumes that were taken here are deleted with them.');
   await page.keyboard.press('Escape');
   const gone = await api<{ run: string }>(page, 'DELETE', deployment);
   await ended(page, gone.run);

@@ -3,6 +3,7 @@
 //! Name, ports, addresses and folders differ from those of `cargo xtask run`, so both can run at once. All state is
 //! removed before and after; logs stay in `target/e2e`.
 
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -132,21 +133,29 @@ impl Place {
         let cloud = lab.start(&programs.lab, Some(&dir.join("lab.log")))?;
         let address = format!("127.0.0.1:{}", http::free_port()?);
         let git_host = format!("localhost:{}=127.0.0.1", http::free_port()?);
+        let mut settings = vec![
+            // For the benchmark of a list of 1,000.
+            ("STACKLOOM_PROJECT_DEPLOYMENTS", "2000".into()),
+            // A host that a test starts, with its certificate beside the file of restarts.
+            ("STACKLOOM_GIT_HOSTS", git_host.into()),
+            ("STACKLOOM_GIT_CA", dir.join("git-ca.pem").into()),
+        ];
+        let mut signals = address.clone();
+        // The lab's servers signal there. Where Docker runs in a virtual machine, this machine has no such address.
+        let in_lab = SocketAddr::new(lab.host_address()?.into(), http::free_port()?);
+        if TcpListener::bind(in_lab).is_ok() {
+            signals = in_lab.to_string();
+            settings.push(("STACKLOOM_SIGNAL_ADDR", signals.clone().into()));
+        }
         let server = Server {
-            signal_url: Some(format!("http://{address}")),
+            signal_url: Some(format!("http://{signals}")),
             address,
             database: None,
             clouds: clouds_file,
             data: dir.join("data"),
             catalog: catalog.to_owned(),
             log: Some(dir.join("server.log")),
-            settings: vec![
-                // For the benchmark of a list of 1,000.
-                ("STACKLOOM_PROJECT_DEPLOYMENTS", "2000".into()),
-                // A host that a test starts, with its certificate beside the file of restarts.
-                ("STACKLOOM_GIT_HOSTS", git_host.into()),
-                ("STACKLOOM_GIT_CA", dir.join("git-ca.pem").into()),
-            ],
+            settings,
         };
         let server = RestartableServer::start(server, &programs.server, dir.join("restart"))?;
         Ok(Place {

@@ -3,7 +3,7 @@
 use api::{
     Check, CommandRequest, ConsoleLog, DeployRequest, Deployment, GraphicalConsole, LiveResource,
     LiveServer, Permission, PermissionRequest, Plan, PowerAction, PowerRequest, RepairRequest, Run,
-    ScaleRequest, Snapshot, SnapshotRequest, Started, Stray, UpgradeRequest,
+    ScaleRequest, Snapshot, SnapshotRequest, SnapshotScope, Started, Stray, UpgradeRequest,
 };
 
 use super::transport::{Answer, Page, call, done, get, get_all, send, unreadable, written};
@@ -84,6 +84,15 @@ pub async fn suspension(id: &str, which: Suspension, base_run: Option<&str>) -> 
 /// `GET /deployments/{id}/snapshots`.
 pub async fn snapshots(id: &str) -> Answer<Vec<Snapshot>> {
     get(&format!("/deployments/{}/snapshots", browser::encode(id))).await
+}
+
+/// `GET /deployments/{id}/snapshots/scope`.
+pub async fn snapshot_scope(id: &str) -> Answer<SnapshotScope> {
+    get(&format!(
+        "/deployments/{}/snapshots/scope",
+        browser::encode(id)
+    ))
+    .await
 }
 
 /// `POST /deployments/{id}/snapshots`.

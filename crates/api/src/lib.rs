@@ -63,5 +63,7 @@ pub use scaling::{ScaleRequest, Scaling, ScalingGroup, ScalingPolicy};
 pub use server::{LiveServer, PowerAction, PowerRequest};
 pub use service::{Service, ServicePort, ServiceState};
 pub use session::{CloudInfo, CurrentUser, LoginRequest, LoginSession, is_own_page};
-pub use snapshot::{LeftAlone, SNAPSHOT_NAME_CHARS_MAX, Snapshot, SnapshotPart, SnapshotRequest};
+pub use snapshot::{
+    LeftAlone, SNAPSHOT_NAME_CHARS_MAX, Snapshot, SnapshotPart, SnapshotRequest, SnapshotScope,
+};
 pub use terminal::{TERMINAL_WINDOW, TerminalMessage, TerminalRequest};

@@ -23,7 +23,17 @@ impl SnapshotRequest {
     }
 }
 
-/// A snapshot of a deployment: the data of its servers at one time.
+/// What a new snapshot of a deployment would contain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SnapshotScope {
+    /// Names of the servers and volumes whose data it would keep.
+    pub kept: Vec<String>,
+    /// Servers and volumes that it would leave alone.
+    pub left_alone: Vec<LeftAlone>,
+}
+
+/// A snapshot of a deployment: the data of its servers and volumes at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Snapshot {
@@ -37,14 +47,14 @@ pub struct Snapshot {
     pub created: String,
     /// True while the run that takes it is at work.
     pub is_being_taken: bool,
-    /// The servers that it contains.
+    /// The servers and volumes that it contains.
     pub parts: Vec<SnapshotPart>,
     /// Servers and volumes that a restoration leaves alone.
     pub left_alone: Vec<LeftAlone>,
 }
 
 impl Snapshot {
-    /// Names of the servers that a restoration restores.
+    /// Names of the servers and volumes that a restoration restores.
     pub fn restored(&self) -> impl Iterator<Item = &str> {
         let restored = self.parts.iter().filter(|part| part.is_restorable);
         restored.map(|part| part.resource.as_str())
@@ -56,30 +66,31 @@ impl Snapshot {
     }
 }
 
-/// The part of a snapshot with the data of one server.
+/// The part of a snapshot with the data of one server or volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SnapshotPart {
-    /// Name of the server in the template.
+    /// Name of the server or volume in the template.
     pub resource: String,
-    /// Id of the server in the cloud at that time.
+    /// Id of the server or volume in the cloud at that time.
     pub physical_id: String,
-    /// Id of its image in the cloud. Absent until it is complete, and from the beginning of its deletion.
+    /// Id of the server's image, or of the volume's snapshot, in the cloud. Absent until it is complete, and from the beginning of its deletion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<String>,
-    /// Size of the image, as far as the cloud knows it.
+    /// Size of the image or of the volume at that time, as far as the cloud knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// True if a restoration restores it: it is complete, and the server is the same as then.
+    /// True if a restoration restores it: it is complete, and the resource is the same as then. A volume returns to its newest
+    /// snapshot only.
     pub is_restorable: bool,
 }
 
-/// A resource with data that a restoration leaves alone.
+/// A resource with data that a snapshot or a restoration leaves alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LeftAlone {
     /// Name of the resource in the template.
     pub resource: String,
-    /// The reason, as in "it is a volume".
+    /// The reason, as in "it boots from a volume".
     pub why: String,
 }

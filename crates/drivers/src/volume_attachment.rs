@@ -15,8 +15,8 @@ use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 /// Nova's names of the actions in its record of requests.
-const ATTACH: &str = "attach_volume";
-const DETACH: &str = "detach_volume";
+pub(super) const ATTACH: &str = "attach_volume";
+pub(super) const DETACH: &str = "detach_volume";
 
 pub(super) struct VolumeAttachment;
 

@@ -16,10 +16,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use common::Client;
 use common::machine::{
-    BOOT, Machine, floating_ip, is_shut, opens, plug, unplug, volume, wait_for_console,
-    wait_for_volume,
+    BOOT, Machine, floating_ip, is_shut, opens, plug, unplug, volume, volume_snapshot,
+    wait_for_console, wait_for_snapshot, wait_for_volume,
 };
 use lab::LabConfig;
+use reqwest::Method;
 use serde_json::json;
 use ssh_key::rand_core::OsRng;
 use ssh_key::{Algorithm, LineEnding, PrivateKey};
@@ -230,6 +231,7 @@ async fn packets_follow_networks_routers_and_security_groups() {
         inside(&web, "test ! -e /dev/vdb").await,
         "the device stayed behind"
     );
+    let snapshot = volume_snapshot(&client, &disk).await;
     // The lab does not run the server's programs.
     let replaced =
         "printf '#!/bin/sh\\ntouch /tmp/was-run\\n' > /bin/mknod && cp /bin/mknod /bin/chgrp";
@@ -247,7 +249,35 @@ async fn packets_follow_networks_routers_and_security_groups() {
         .await,
         "the file system is gone"
     );
+    // Its content returns to the snapshot.
+    assert!(
+        inside(
+            &back,
+            "dd if=/dev/zero of=/dev/vdb bs=1M count=8 && sync /dev/vdb"
+        )
+        .await
+    );
     unplug(&client, &back, &disk).await;
+    let action = format!("/volume/v3/volumes/{disk}/action");
+    let body = json!({"revert": {"snapshot_id": snapshot}});
+    let newer = [("openstack-api-version", "volume 3.40")];
+    let reverted = client.call_with(Method::POST, &action, body, &newer).await;
+    assert_eq!(reverted.status, 202, "{}", reverted.text);
+    wait_for_volume(&client, &disk, "available").await;
+    plug(&client, &back, &disk).await;
+    assert!(
+        inside(
+            &back,
+            "e2fsck -fn /dev/vdb && debugfs -R 'cat file' /dev/vdb | grep -q hello"
+        )
+        .await,
+        "the content of the snapshot is not back"
+    );
+    unplug(&client, &back, &disk).await;
+    client
+        .delete(&format!("/volume/v3/snapshots/{snapshot}"))
+        .await;
+    wait_for_snapshot(&client, &snapshot, "gone").await;
     client.delete(&format!("/volume/v3/volumes/{disk}")).await;
     wait_for_volume(&client, &disk, "gone").await;
 

@@ -175,6 +175,54 @@ async fn a_volume_with_a_snapshot_cannot_be_deleted() {
 }
 
 #[tokio::test]
+async fn a_volume_returns_to_its_newest_snapshot_only() {
+    let (_lab, client) = memory().await;
+    let id = volume(&client, json!({"size": 1})).await;
+    wait_for_volume(&client, &id, "available").await;
+    let action = volume_path(&client, &format!("/volumes/{id}/action"));
+    let revert = async |snapshot: &Value, version: &'static str| {
+        let body = json!({"revert": {"snapshot_id": snapshot}});
+        let newer = [("openstack-api-version", version)];
+        client.call_with(Method::POST, &action, body, &newer).await
+    };
+    let none = revert(&Value::Null, "volume 3.40").await;
+    assert_eq!(none.status, 400, "{}", none.text);
+    assert!(none.text.contains("doesn't have any snapshots"));
+    let mut snapshots = Vec::new();
+    for name in ["older", "newer"] {
+        let fields = json!({"snapshot": {"volume_id": id, "name": name}});
+        let made = client
+            .post(&volume_path(&client, "/snapshots"), fields)
+            .await;
+        let snapshot = made.at("/snapshot/id").clone();
+        let path = volume_path(
+            &client,
+            &format!("/snapshots/{}", snapshot.as_str().unwrap()),
+        );
+        while client.get(&path).await.at("/snapshot/status") != "available" {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        snapshots.push(snapshot);
+    }
+    let older = revert(&snapshots[0], "volume 3.40").await;
+    assert_eq!(older.status, 400, "{}", older.text);
+    assert!(older.text.contains("not the latest one"));
+    let too_old = revert(&snapshots[1], "volume 3.39").await;
+    assert_eq!(too_old.status, 400, "{}", too_old.text);
+    let newest = revert(&snapshots[1], "volume 3.40").await;
+    assert_eq!(newest.status, 202, "{}", newest.text);
+    wait_for_volume(&client, &id, "available").await;
+
+    let server = active_server(&client).await;
+    let attachments = format!("/compute/v2.1/servers/{server}/os-volume_attachments");
+    let plug = json!({"volumeAttachment": {"volumeId": id}});
+    client.post(&attachments, plug).await;
+    wait_for_volume(&client, &id, "in-use").await;
+    let in_use = revert(&snapshots[1], "volume 3.40").await;
+    assert_eq!(in_use.status, 409, "{}", in_use.text);
+}
+
+#[tokio::test]
 async fn a_boot_volume_is_deleted_with_its_server() {
     let (lab, client) = memory().await;
     let image = client.image().await;

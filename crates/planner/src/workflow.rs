@@ -72,8 +72,8 @@ pub struct Step {
     /// Duration of a [`StepKind::Pause`] in seconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pause_seconds: u32,
-    /// Id in the cloud of the server that a [`StepKind::Command`], [`StepKind::Snapshot`] or [`StepKind::Restore`] is for. One
-    /// that has taken its place is left alone.
+    /// Id in the cloud of the server that a [`StepKind::Command`] is for, and of the server or volume of a
+    /// [`StepKind::Snapshot`] or [`StepKind::Restore`]. One that has taken its place is left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_id: Option<String>,
     /// Id in the cloud of the snapshot that a [`StepKind::Restore`] restores.

@@ -7,6 +7,10 @@ pub const SSH_KEY: &str = "Stackloom::SSHKey";
 pub const RANDOM_STRING: &str = "OS::Heat::RandomString";
 /// A virtual machine.
 pub const SERVER: &str = "OS::Nova::Server";
+/// A disk that outlives servers.
+pub const VOLUME: &str = "OS::Cinder::Volume";
+/// The attachment of a volume to a server. Its id in a deployment is `<server>:<volume>`.
+pub const VOLUME_ATTACHMENT: &str = "OS::Cinder::VolumeAttachment";
 /// A public SSH key.
 pub const KEY_PAIR: &str = "OS::Nova::KeyPair";
 /// A network.

@@ -102,6 +102,7 @@ pub fn api(services: &Services) -> Router<Services> {
             "/deployments/{id}/snapshots",
             get(snapshots::list).post(snapshots::take),
         )
+        .route("/deployments/{id}/snapshots/scope", get(snapshots::scope))
         .route(
             "/deployments/{id}/snapshots/{snapshot}",
             delete(snapshots::delete),

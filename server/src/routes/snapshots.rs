@@ -1,6 +1,6 @@
 //! Snapshots of deployments.
 
-use api::{Snapshot, SnapshotRequest, Started};
+use api::{Snapshot, SnapshotRequest, SnapshotScope, Started};
 use axum::{
     extract::{Path, State},
     http::StatusCode,
@@ -27,9 +27,21 @@ pub async fn list(
     Ok(Json(snapshots.await?))
 }
 
-/// Starts a run that takes a snapshot: an image of the root disk of each server that the template names.
+/// The servers and volumes that a new snapshot would contain, and those that it would leave alone.
+#[utoipa::path(get, path = "/api/v1/deployments/{id}/snapshots/scope", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = SnapshotScope)))]
+pub async fn scope(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<SnapshotScope>> {
+    let scope = services.engine.snapshot_scope(caller.tenant(), &id);
+    Ok(Json(scope.await?))
+}
+
+/// Starts a run that takes a snapshot: an image of the root disk of each server that the template names, and a snapshot of
+/// each volume.
 ///
-/// Volumes, and servers that boot from one, are not part of it. A part is deleted with its server.
+/// Servers that boot from a volume are not part of it, nor is that volume. A part is deleted with its resource.
 #[utoipa::path(post, path = "/api/v1/deployments/{id}/snapshots", tag = "deployments", params(("id" = String, Path)), request_body = SnapshotRequest, responses((status = 202, body = Started)))]
 pub async fn take(
     State(services): State<Services>,
@@ -45,10 +57,10 @@ pub async fn take(
     Ok(accepted(taken.await?))
 }
 
-/// Starts a run that rebuilds the servers that are still the same from the snapshot. What was written on their root disks
-/// since is lost.
+/// Starts a run that rebuilds the servers that are still the same from the snapshot, and returns the volumes that are still
+/// the same to it. What was written on them since is lost.
 ///
-/// The template, the resources and their ids stay.
+/// Volumes leave their servers for it. The template, the resources and their ids stay.
 #[utoipa::path(post, path = "/api/v1/deployments/{id}/snapshots/{snapshot}/restore", tag = "deployments", params(("id" = String, Path), ("snapshot" = String, Path)), responses((status = 202, body = Started)))]
 pub async fn restore(
     State(services): State<Services>,
@@ -60,7 +72,7 @@ pub async fn restore(
     Ok(accepted(restored.await?))
 }
 
-/// Deletes a snapshot with its images.
+/// Deletes a snapshot with its images and the snapshots of its volumes.
 #[utoipa::path(delete, path = "/api/v1/deployments/{id}/snapshots/{snapshot}", tag = "deployments", params(("id" = String, Path), ("snapshot" = String, Path)), responses((status = 204)))]
 pub async fn delete(
     State(services): State<Services>,

@@ -36,6 +36,8 @@ async fn a_snapshot_is_taken_restored_and_deleted_by_members_of_the_project() {
     let not_found = (404, "not-found".to_owned());
     let refused = (409, "not-possible-now".to_owned());
 
+    let scope = json(demo.get(&format!("{list}/scope")).await, 200).await;
+    assert_eq!(scope, json!({"kept": ["disk", "web"], "left_alone": []}));
     for name in ["", " ", "two\nlines", &"x".repeat(81)] {
         let wrong = demo.post(&list, &json!({"name": name})).await;
         let invalid = (422, "invalid-request".to_owned());
@@ -48,9 +50,12 @@ async fn a_snapshot_is_taken_restored_and_deleted_by_members_of_the_project() {
     assert_eq!(snapshot["id"], taken["run"]);
     assert_eq!(snapshot["name"], "before");
     assert_eq!(snapshot["is_being_taken"], false);
-    assert_eq!(snapshot["parts"][0]["resource"], "web");
-    assert_eq!(snapshot["parts"][0]["is_restorable"], true);
-    assert_eq!(snapshot["left_alone"][0]["resource"], "disk");
+    for (index, resource) in ["disk", "web"].into_iter().enumerate() {
+        let part = &snapshot["parts"][index];
+        assert_eq!(part["resource"], resource);
+        assert_eq!(part["is_restorable"], true);
+    }
+    assert_eq!(snapshot["left_alone"], json!([]));
     assert_eq!(problem(demo.post(&list, &named).await).await, refused);
 
     let one = format!("{list}/{}", taken["run"].as_str().unwrap());

@@ -1,7 +1,8 @@
 //! Snapshots of a deployment: the list, a form for another one, restoration and deletion.
 
 use api::{
-    Deployment, DeploymentState, Run, RunState, SNAPSHOT_NAME_CHARS_MAX, Snapshot, SnapshotRequest,
+    Deployment, DeploymentState, LeftAlone, Run, RunState, SNAPSHOT_NAME_CHARS_MAX, Snapshot,
+    SnapshotRequest, SnapshotScope,
 };
 use leptos::{ev::SubmitEvent, prelude::*};
 use leptos_router::hooks::use_navigate;
@@ -15,7 +16,10 @@ use crate::{
     ui::{Icon, ProblemCard, Question, state::badge, use_confirm, use_toasts},
 };
 
-/// The section of snapshots. Nothing for a deployment without servers and snapshots.
+/// Types of resources with data that snapshots can contain.
+const WITH_DATA: [&str; 2] = [terminal::SERVER, "OS::Cinder::Volume"];
+
+/// The section of snapshots. Nothing for a deployment without servers, volumes and snapshots.
 #[component]
 pub fn Snapshots(
     /// The deployment.
@@ -33,22 +37,31 @@ pub fn Snapshots(
             }
         }
     });
+    let scope = Load::new(move || {
+        let id = id.get();
+        async move {
+            match id {
+                Some(id) => client::snapshot_scope(&id).await,
+                None => Ok(SnapshotScope::default()),
+            }
+        }
+    });
     // Runs take snapshots, restore them, and delete them with their servers.
     let states = Memo::new(move |_| runs.with(states_of));
     Effect::new(move |before: Option<Vec<(String, RunState)>>| {
         let now = states.get();
         if before.is_some_and(|before| before != now) {
             list.reload();
+            scope.reload();
         }
         now
     });
     let state = Memo::new(move |_| deployment.with(|it| it.map(|it| it.state)));
-    let has_servers = Memo::new(move |_| {
+    let has_data = Memo::new(move |_| {
         deployment.with(|it| {
             it.is_some_and(|it| {
-                let mut resources = it.resources.iter();
-                resources
-                    .any(|one| one.resource_type == terminal::SERVER && one.physical_id.is_some())
+                let mut resources = it.resources.iter().filter(|one| one.physical_id.is_some());
+                resources.any(|one| WITH_DATA.contains(&one.resource_type.as_str()))
             })
         })
     });
@@ -61,7 +74,7 @@ pub fn Snapshots(
     let restore = restorer(deployment);
     let remove = remover(deployment, list);
     let snapshots = Memo::new(move |_| list.get().unwrap_or_default());
-    let is_shown = Memo::new(move |_| has_servers.get() || !snapshots.with(Vec::is_empty));
+    let is_shown = Memo::new(move |_| has_data.get() || !snapshots.with(Vec::is_empty));
     let table = move || {
         let rows = snapshots
             .get()
@@ -75,7 +88,7 @@ pub fn Snapshots(
                         <thead>
                             <tr>
                                 <th scope="col">"Name"</th><th scope="col">"Taken"</th><th scope="col">"State"</th>
-                                <th scope="col">"Servers"</th><th scope="col">"Size"</th>
+                                <th scope="col">"Contains"</th><th scope="col">"Size"</th>
                                 <th scope="col"><span class="sr-only">"Actions"</span></th>
                             </tr>
                         </thead>
@@ -98,8 +111,9 @@ pub fn Snapshots(
                 <section class="section" aria-label="Snapshots">
                     <div class="section-head"><h2>"Snapshots"</h2><span class="meta">{move || snapshots.with(Vec::len)}</span></div>
                     <p class="quiet">
-                        "A snapshot contains the root disks of the servers, without volumes. When a server is removed or replaced, its part of all snapshots is deleted."
+                        "A snapshot contains the root disks of servers, and volumes. When a server or volume is removed or replaced, its part of all snapshots is deleted."
                     </p>
+                    {move || has_data.get().then(|| scope.get().map(|scope| view! { <p class="quiet">{scope_text(&scope)}</p> }))}
                     {failure}
                     {table}
                     <TakeForm deployment is_busy />
@@ -107,6 +121,27 @@ pub fn Snapshots(
             }
         })
     }
+}
+
+/// The contents of a new snapshot, in sentences.
+fn scope_text(scope: &SnapshotScope) -> String {
+    let mut text = match &scope.kept[..] {
+        [] => String::from("There is nothing that a new snapshot could contain."),
+        kept => format!("A new snapshot contains {}.", kept.join(", ")),
+    };
+    if !scope.left_alone.is_empty() {
+        text.push_str(&format!(" Left alone: {}.", reasons(&scope.left_alone)));
+    }
+    text
+}
+
+/// Resources that are left alone, each with its reason.
+fn reasons(left: &[LeftAlone]) -> String {
+    let left = left.iter();
+    let left: Vec<String> = left
+        .map(|one| format!("{} ({})", one.resource, one.why))
+        .collect();
+    left.join(", ")
 }
 
 /// The runs with their states, for comparison.
@@ -134,12 +169,12 @@ fn SnapshotLine(
     let cannot_delete = move || is_being_taken || !session.can_change();
     let is_useless = snapshot.restored().next().is_none();
     let state = state_badge(&snapshot);
-    let servers: Vec<&str> = snapshot
+    let parts: Vec<&str> = snapshot
         .parts
         .iter()
         .map(|part| part.resource.as_str())
         .collect();
-    let servers = servers.join(", ");
+    let parts = parts.join(", ");
     let size = size(&snapshot);
     let (name, author, created) = (
         snapshot.name.clone(),
@@ -157,7 +192,7 @@ fn SnapshotLine(
             <td><a class="link" href=run title="Show the run that took it">{name.clone()}</a></td>
             <td class="fit"><Ago time=created /><span class="meta">{format!(" by {author}")}</span></td>
             <td class="fit">{state}</td>
-            <td class="mono">{servers}</td>
+            <td class="mono">{parts}</td>
             <td class="fit">{size}</td>
             <td class="fit">
                 <div class="row-actions">
@@ -191,7 +226,7 @@ fn state_badge(snapshot: &Snapshot) -> AnyView {
     }
 }
 
-/// The size of all its images, as far as the cloud knows it.
+/// The size of all its images and volumes, as far as the cloud knows it.
 fn size(snapshot: &Snapshot) -> Option<String> {
     const MIB: u64 = 1 << 20;
     let bytes: u64 = snapshot.parts.iter().filter_map(|part| part.bytes).sum();
@@ -283,18 +318,17 @@ fn restore_question(deployment: &str, snapshot: &Snapshot) -> Question {
     let time = time.replace('T', " ");
     let mut body = vec![
         format!(
-            "The root disks of these servers become as they were at {time} UTC. Everything that was written on them since is lost, and the servers restart."
+            "The root disks of these servers, and these volumes, become as they were at {time} UTC. Everything that was written on them since is lost. Servers restart, and attached volumes are detached until they are back."
+        ),
+        String::from(
+            "A server that is not in the list does not restart: mount its restored volumes there again. A volume returns to its newest snapshot only.",
         ),
         String::from(
             "Ids, addresses, networks and the template stay. Software becomes as it was then, but its records stay, so an update without changes leaves it alone. Check the deployment afterwards: a repair sets up software again that is not healthy. Software without health checks, or that is healthy as it was then, is set up again by an update that changes its properties.",
         ),
     ];
     if !snapshot.left_alone.is_empty() {
-        let left = snapshot.left_alone.iter();
-        let left: Vec<String> = left
-            .map(|one| format!("{} ({})", one.resource, one.why))
-            .collect();
-        body.push(format!("Left alone: {}.", left.join(", ")));
+        body.push(format!("Left alone: {}.", reasons(&snapshot.left_alone)));
     }
     Question {
         title: format!("Restore {deployment} from {}?", snapshot.name),
@@ -313,7 +347,7 @@ fn remover(deployment: Load<Deployment>, list: Load<Vec<Snapshot>>) -> Callback<
         let question = Question {
             title: format!("Delete the snapshot {}?", snapshot.name),
             body: vec![String::from(
-                "Its images are deleted from the cloud. The servers stay as they are.",
+                "Its images and volume snapshots are deleted from the cloud. The servers and volumes stay as they are.",
             )],
             items: Vec::new(),
             action: String::from("Delete"),
@@ -333,7 +367,7 @@ fn remover(deployment: Load<Deployment>, list: Load<Vec<Snapshot>>) -> Callback<
 
 #[cfg(test)]
 mod tests {
-    use api::{LeftAlone, SnapshotPart};
+    use api::SnapshotPart;
 
     use super::*;
 
@@ -365,10 +399,31 @@ mod tests {
         assert_eq!(question.title, "Restore shop from before?");
         assert_eq!(question.items, ["db"]);
         assert!(question.body[0].contains("2026-01-02 03:04 UTC"));
-        assert!(question.body[1].contains("Check the deployment afterwards"));
+        assert!(question.body[1].contains("mount its restored volumes there again"));
+        assert!(question.body[2].contains("Check the deployment afterwards"));
         assert_eq!(
             question.body.last().map(String::as_str),
             Some("Left alone: web (it was replaced since).")
+        );
+    }
+
+    #[test]
+    fn a_new_snapshot_names_what_it_contains_and_what_not() {
+        let mut scope = SnapshotScope {
+            kept: vec![String::from("disk"), String::from("web")],
+            left_alone: Vec::new(),
+        };
+        assert_eq!(scope_text(&scope), "A new snapshot contains disk, web.");
+        scope = SnapshotScope {
+            kept: Vec::new(),
+            left_alone: vec![LeftAlone {
+                resource: String::from("db"),
+                why: String::from("it boots from a volume"),
+            }],
+        };
+        assert_eq!(
+            scope_text(&scope),
+            "There is nothing that a new snapshot could contain. Left alone: db (it boots from a volume)."
         );
     }
 

@@ -47,9 +47,12 @@ fn question(deployment: &Deployment, force: Force) -> Question {
         many => format!("{many} resources are removed from the cloud, with all their data:"),
     }];
     let mut resources = deployment.resources.iter();
-    if resources.any(|one| one.resource_type == terminal::SERVER && one.physical_id.is_some()) {
+    if resources.any(|one| {
+        [terminal::SERVER, "OS::Cinder::Volume"].contains(&one.resource_type.as_str())
+            && one.physical_id.is_some()
+    }) {
         body.push(String::from(
-            "Snapshots of its servers that were taken here are deleted with them.",
+            "Snapshots of its servers and volumes that were taken here are deleted with them.",
         ));
     }
     if force == Force::Yes {

@@ -69,7 +69,9 @@ fn of_replacement(resource_type: &str) -> Option<Consequence> {
         SERVER => loss(
             "A new server is created from its image. Data on its own disk is lost, and its snapshots with it; attached volumes stay.",
         ),
-        "OS::Cinder::Volume" => loss("A new volume takes its place. Its data is lost."),
+        "OS::Cinder::Volume" => {
+            loss("A new volume takes its place. Its data is lost, and its snapshots with it.")
+        }
         "OS::Neutron::FloatingIP" => loss("The public address changes."),
         "OS::Neutron::FloatingIPAssociation" => {
             note("The public address does not answer until it is associated again.")
@@ -102,7 +104,7 @@ fn of_deletion(resource_type: &str) -> Option<Consequence> {
         SERVER => {
             loss("Data on its own disk is lost, and its snapshots with it; attached volumes stay.")
         }
-        "OS::Cinder::Volume" => loss("Its data is lost."),
+        "OS::Cinder::Volume" => loss("Its data is lost, and its snapshots with it."),
         "OS::Neutron::FloatingIP" => loss("The public address is given back to the cloud."),
         "OS::Neutron::Router" | "OS::Neutron::RouterGateway" | "OS::Neutron::RouterInterface" => {
             note("Servers behind the router lose their way out through it.")

@@ -35,8 +35,8 @@ pub struct Abilities<'a> {
     pub by_name: Option<&'a dyn ByName>,
     /// A wait before the deletion.
     pub delayed_deletion: Option<&'a dyn DelayedDeletion>,
-    /// Whether the cloud can add parts to the resource during its deletion. Then the deletion is repeated until it is
-    /// gone.
+    /// Whether the cloud can add parts to the resource during its deletion, or refuses it for a while. Then the deletion is
+    /// repeated until the resource is gone.
     pub repeats_deletion: bool,
     /// Generated secret attributes. The journal encrypts them and logs mask them, including the reference. Once they
     /// are stored, the driver does not generate them again.
@@ -257,6 +257,30 @@ pub trait Snapshot: Send + Sync {
 /// Restoration of a resource's data from its snapshots. The resource keeps its id.
 #[async_trait]
 pub trait Restore: Snapshot {
+    /// Takes a part of the deployment's snapshot, or returns its progress, by the rules of [`Snapshot::snapshot`]. The size
+    /// in bytes is the attribute `size`, if the cloud knows it.
+    ///
+    /// # Errors
+    /// The cloud refuses the request.
+    async fn take(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        occasion: &str,
+    ) -> Result<Progress, DriverError> {
+        self.snapshot(context, physical_id, occasion).await
+    }
+
+    /// True if a resource returns to its newest snapshot only, and only at the size that it had then.
+    fn restores_newest_only(&self) -> bool {
+        false
+    }
+
+    /// True if the cloud deletes no resource that has snapshots. They are deleted before it then, else after it.
+    fn snapshots_block_deletion(&self) -> bool {
+        false
+    }
+
     /// The reason why a snapshot of this resource would not have its data, as in "it boots from a volume". `None` if it
     /// has.
     ///
@@ -279,8 +303,9 @@ pub trait Restore: Snapshot {
         snapshot: &str,
     ) -> Result<Progress, DriverError>;
 
-    /// Deletes what [`Snapshot::snapshot`] created on an occasion, also without the id: the response to a request can
-    /// have been lost. A missing snapshot is success.
+    /// Deletes what [`Restore::take`] created on an occasion, also without the id: the response to a request can
+    /// have been lost. A missing snapshot is success. False if the cloud still works on the snapshot, so that it can only be
+    /// deleted later.
     ///
     /// # Errors
     /// The cloud refuses the request.
@@ -290,7 +315,7 @@ pub trait Restore: Snapshot {
         physical_id: &str,
         occasion: &str,
         snapshot: Option<&str>,
-    ) -> Result<(), DriverError>;
+    ) -> Result<bool, DriverError>;
 }
 
 /// The release of a resource that is removed from its deployment and stays in the cloud: `deletion_policy: Retain`.

@@ -155,7 +155,7 @@ impl Restore for Server {
         physical_id: &str,
         occasion: &str,
         snapshot: Option<&str>,
-    ) -> Result<(), DriverError> {
+    ) -> Result<bool, DriverError> {
         let ending = ending(physical_id, occasion);
         let mut images = session
             .image()
@@ -171,6 +171,6 @@ impl Restore for Server {
         for id in ids {
             record::done_if_gone(session.image().image_delete(id).await)?;
         }
-        Ok(())
+        Ok(true)
     }
 }

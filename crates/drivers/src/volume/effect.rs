@@ -8,6 +8,7 @@ use crate::driver::{Context, DriverError, Progress, Request};
 
 pub(super) const EXTEND: &str = "os-extend";
 pub(super) const RETYPE: &str = "os-retype";
+pub(super) const REVERT: &str = "revert";
 pub(super) const DELETE: &str = "delete";
 
 /// The missing effect of this attempt's requests on an idle volume. `None` if none is missing.

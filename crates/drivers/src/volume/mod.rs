@@ -1,8 +1,9 @@
 //! `OS::Cinder::Volume`: a disk that outlives servers. Source: Block Storage API v3, "Volumes".
 //!
 //! The marker is in the metadata of the request for the new volume, so the volume always has it. A volume can grow and
-//! change its type in place. It cannot shrink, and its source is fixed. `deletion_policy: Snapshot` creates a backup. A
-//! volume in state `error` is found like any other, and the engine decides about it.
+//! change its type in place. It cannot shrink, and its source is fixed. `deletion_policy: Snapshot` creates a backup;
+//! snapshots of the deployment are snapshots in Cinder. A volume in state `error` is found like any other, and the engine
+//! decides about it.
 
 use async_trait::async_trait;
 use openstack::block_storage::{Backup, Volume as Found};
@@ -11,6 +12,8 @@ use serde_json::{Map, Value, json};
 use super::marker::MarkerIndex;
 use super::properties::Properties;
 use super::{marker, record};
+use restoration::Blocking;
+
 use crate::driver::{
     Abilities, Context, Driver, DriverError, Duplicates, Earlier, Inspect, ListMarked, Marked,
     Marker, Progress, Proof, Ready, Search, Snapshot, Update,
@@ -20,6 +23,7 @@ use crate::driver::{
 const MARK: &str = "stackloom";
 
 mod effect;
+mod restoration;
 
 pub(super) struct Volume;
 
@@ -34,6 +38,9 @@ impl Driver for Volume {
             inspection: Some(self),
             update: Some(self),
             snapshots: Some(self),
+            restoration: Some(self),
+            // Cinder refuses while it deletes the volume's snapshots.
+            repeats_deletion: true,
             ..Abilities::default()
         }
     }
@@ -106,7 +113,22 @@ impl Driver for Volume {
                 None => return Ok(()),
             },
         };
-        let answer = context.session.block_storage().volume_delete(&id).await;
+        if context.accepted.newest(effect::DELETE, &id).is_some() {
+            return Ok(());
+        }
+        let storage = context.session.block_storage();
+        let mut answer = storage.volume_delete(&id).await;
+        if answer
+            .as_ref()
+            .is_err_and(|error| error.status() == Some(400))
+        {
+            match restoration::blocking(context.session, &id).await? {
+                Blocking::Going => return Ok(()),
+                // The last one can have gone in between.
+                Blocking::None => answer = storage.volume_delete(&id).await,
+                Blocking::Staying => {}
+            }
+        }
         context
             .accepted
             .note_unless_gone(effect::DELETE, &id, answer)

@@ -6,13 +6,15 @@
 //! - at its beginning, the resources that unfinished steps of the change at work make, change, delete, suspend or resume;
 //! - at its end, all such resources of the last change, if that has begun, ended or gone on in the meantime, and those of a
 //!   restoration at work;
-//! - both times, software on servers among these and on servers that a step has locked, such as a command that restarts it.
+//! - both times, software on servers among these and on servers that a step has locked, such as a command that restarts it,
+//!   and attachments of volumes among these, which a restoration detaches for a while.
 
 use std::collections::BTreeSet;
 
 use api::{RunKind, StepState};
 use planner::workflow::StepKind;
 use store::{DeploymentRow, ResourceRow};
+use types::VOLUME_ATTACHMENT;
 
 use super::Engine;
 use crate::Result;
@@ -39,7 +41,20 @@ impl AtWork {
             .filter(|one| one.spec.host().is_some_and(is_at_work))
             .map(|one| one.name.clone())
             .collect();
+        let ids: BTreeSet<&str> = all
+            .iter()
+            .filter(|one| resources.contains(&one.name))
+            .filter_map(|one| one.physical_id.as_deref())
+            .collect();
+        let has_volume_at_work = |one: &&ResourceRow| {
+            let id = one.physical_id.as_deref().and_then(|id| id.split_once(':'));
+            one.spec.resource_type == VOLUME_ATTACHMENT
+                && id.is_some_and(|(_, volume)| ids.contains(volume))
+        };
+        let attachments = all.iter().filter(has_volume_at_work);
+        let attachments: Vec<String> = attachments.map(|one| one.name.clone()).collect();
         resources.extend(software);
+        resources.extend(attachments);
         resources
     }
 }
@@ -165,5 +180,27 @@ mod tests {
         ];
         let left_out: BTreeSet<String> = set(&["new", "on_new", "on_busy"]);
         assert_eq!(at_work.left_out(&all), left_out);
+    }
+
+    #[test]
+    fn the_attachment_of_a_volume_that_is_restored_is_left_out() {
+        let with_id = |name: &str, id: &str, resource_type: &str| {
+            let mut row = row(name, None);
+            row.physical_id = Some(id.to_owned());
+            row.spec.resource_type = resource_type.to_owned();
+            row
+        };
+        let all = [
+            with_id("disk", "v1", types::VOLUME),
+            with_id("log", "v2", types::VOLUME),
+            with_id("plug", "s:v1", VOLUME_ATTACHMENT),
+            with_id("log_plug", "s:v2", VOLUME_ATTACHMENT),
+        ];
+        let at_work = AtWork {
+            resources: BTreeSet::from(["disk".to_owned()]),
+            locked: BTreeSet::new(),
+        };
+        let left_out = at_work.left_out(&all).into_iter().collect::<Vec<_>>();
+        assert_eq!(left_out, ["disk", "plug"]);
     }
 }

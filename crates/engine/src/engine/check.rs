@@ -257,7 +257,7 @@ impl Engine {
         }
         if row.shown.present_check().is_none() {
             return Err(Error::NotPossibleNow(format!(
-                "servers of `{}` were restored from a snapshot after its last check. Check it again before you repair",
+                "data of `{}` was restored from a snapshot after its last check. Check it again before you repair",
                 row.shown.name
             )));
         }

@@ -11,13 +11,13 @@ use openstack::{
 };
 use serde_json::Value;
 use store::ResourceRow;
+use types::VOLUME;
 
 use super::Engine;
 use crate::{Actor, Error, Result};
 
 const FLOATING_IP: &str = "OS::Neutron::FloatingIP";
 const LOAD_BALANCER: &str = "OS::Octavia::LoadBalancer";
-const VOLUME: &str = "OS::Cinder::Volume";
 
 impl Engine {
     /// The floating IPs, load balancers and volumes of a deployment with their present state in the cloud, by name.

@@ -4,10 +4,10 @@
 //! # Which steps lock
 //!
 //! A step locks one server or none ([`Attempt::server_at_work`]): the server that it replaces, changes, suspends, resumes,
-//! takes a snapshot of, restores or deletes, that it waits for over SSH, or on which it runs software, a script or a
-//! command. A step that makes a new server locks none, because no command knows the server yet, and the check of a
-//! command's bastion only logs in. A connection through the bastion is no work on it: a bastion that goes away ends the
-//! commands behind it, and their steps say so.
+//! takes a snapshot of, restores or deletes, that it waits for over SSH, on which it runs software, a script or a command,
+//! or from which it detaches a volume to restore it. A step that makes a new server locks none, because no command knows
+//! the server yet, and the check of a command's bastion only logs in. A connection through the bastion is no work on it: a
+//! bastion that goes away ends the commands behind it, and their steps say so.
 //!
 //! # Why nothing waits for ever
 //!
@@ -35,7 +35,7 @@ use super::{
 use crate::{
     catalog::is_software,
     machine::{Failure, FailureClass},
-    resources::ResourceTable,
+    resources::{ResourceEntry, ResourceTable},
     secrets::{CommandContent, attributes},
 };
 
@@ -119,10 +119,28 @@ impl Attempt {
             let known = self.run_context.known.get(name);
             let is_there = known.is_some_and(|entry| entry.physical_id.is_some());
             (is_there || self.step.replaces.is_some()).then_some(name)
+        } else if kind == StepKind::Restore && spec.resource_type == types::VOLUME {
+            return Ok(self.server_with_volume());
         } else {
             None
         };
         Ok(server.map(|server| copy_of(server).unwrap_or(server).to_owned()))
+    }
+
+    /// The server that has the volume of the step by an attachment of the deployment.
+    fn server_with_volume(&self) -> Option<String> {
+        let volume = self.step.server_id.as_deref()?;
+        let known = &self.run_context.known;
+        let server_of = |entry: &ResourceEntry| {
+            let id = entry.physical_id.as_deref()?;
+            let (server, attached) = id.split_once(':')?;
+            (attached == volume).then(|| server.to_owned())
+        };
+        let (_, attachment) = known.find(|entry| {
+            entry.spec.resource_type == types::VOLUME_ATTACHMENT && server_of(entry).is_some()
+        })?;
+        let server = server_of(&attachment)?;
+        known.with_id(&server).into_iter().next()
     }
 
     /// Reads the resources again for a command that has locked its server, and checks that the command is still for them.

@@ -90,6 +90,12 @@ impl Attempt {
                 self.pause(wait).await?;
             }
         }
+        let blocked = driver.abilities().restoration;
+        let blocked = blocked.is_some_and(|restores| restores.snapshots_block_deletion());
+        if let (Some(id), true) = (&id, blocked) {
+            self.delete_snapshots_of(&work.spec.resource_type, id)
+                .await?;
+        }
         self.delete_past_strays(driver, &context, id.as_deref())
             .await?;
         if let Some(id) = &id {
@@ -231,7 +237,7 @@ impl Attempt {
         };
         let occasion = self.occasion().await?;
         let ready = self
-            .until_snapshot(snapshots, (context, id), &occasion)
+            .until_snapshot(|| snapshots.snapshot(context, id, &occasion))
             .await?
             .map_err(|why| Ended::lasting(format!("no snapshot of {id} was made: {why}")))?;
         let snapshot = ready.reference.as_str().unwrap_or_default();

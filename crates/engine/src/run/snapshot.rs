@@ -4,7 +4,8 @@
 //! requested in between is found by its name, which contains the start of the resource's id and the end of the run's id
 //! ([`occasion_of`]). A resource without data of its own is no part of the snapshot; the end of the run names it.
 
-use drivers::{Context, DriverError, Progress, Ready, Restore, Snapshot};
+use drivers::{DriverError, Progress, Ready, Restore};
+use futures::future::BoxFuture;
 use openstack::Session;
 use planner::workflow::ResourceSpec;
 use serde_json::Value;
@@ -22,10 +23,11 @@ pub(super) fn occasion_of(run: &str) -> &str {
     run.get(run.len().saturating_sub(8)..).unwrap_or(run)
 }
 
-/// Deletes a part of a snapshot from the cloud. A missing one is success.
-pub async fn delete_part(session: &Session, part: &SnapshotPartRow) -> Result<(), DriverError> {
+/// Deletes a part of a snapshot from the cloud. A missing one is success. False if the cloud still works on it, so that it
+/// can only be deleted later.
+pub async fn delete_part(session: &Session, part: &SnapshotPartRow) -> Result<bool, DriverError> {
     let Some(restores) = restoration_of(&part.resource_type) else {
-        return Ok(());
+        return Ok(true);
     };
     let occasion = occasion_of(&part.snapshot);
     let snapshot_id = part.snapshot_id.as_deref();
@@ -43,9 +45,7 @@ impl Attempt {
     /// Takes a snapshot of the step's resource.
     pub(super) async fn take_snapshot(&self) -> StepResult {
         let (name, id, spec) = self.same_as_planned()?;
-        let snapshots = self.driver(&spec)?.abilities().snapshots;
-        let restoration = restoration_of(&spec.resource_type);
-        let (Some(snapshots), Some(restores)) = (snapshots, restoration) else {
+        let Some(restores) = restoration_of(&spec.resource_type) else {
             return Err(Ended::lasting(format!("`{name}` cannot be restored")));
         };
         let work = self.work_on_what_is_there(&name, spec);
@@ -62,8 +62,8 @@ impl Attempt {
             return Ok(());
         }
         let occasion = occasion_of(run);
-        let of = (&context, id.as_str());
-        let ended = self.until_snapshot(snapshots, of, occasion).await?;
+        let request = || restores.take(&context, &id, occasion);
+        let ended = self.until_snapshot(request).await?;
         match ended {
             Ok(ready) => {
                 let taken = ready.reference.as_str().unwrap_or_default();
@@ -90,17 +90,15 @@ impl Attempt {
         }
     }
 
-    /// Takes a snapshot of a resource and waits until it is complete. The inner error is the reason why there is none,
-    /// with secrets masked.
-    pub(super) async fn until_snapshot(
+    /// Repeats the request for a snapshot until it is complete. The inner error is the reason why there is none, with
+    /// secrets masked.
+    pub(super) async fn until_snapshot<'a>(
         &self,
-        snapshots: &dyn Snapshot,
-        (context, id): (&Context<'_>, &str),
-        occasion: &str,
+        request: impl Fn() -> BoxFuture<'a, Result<Progress, DriverError>> + Send + Sync,
     ) -> StepResult<Result<Ready, String>> {
         let mut logged = String::new();
         for pause in self.pauses() {
-            match snapshots.snapshot(context, id, occasion).await? {
+            match request().await? {
                 Progress::Ready(ready) => return Ok(Ok(ready)),
                 Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
                     return Ok(Err(self.log.masked(&why)));
@@ -167,7 +165,12 @@ impl Attempt {
         let parts = store.snapshot_part_list(tenant, &run_context.deployment);
         let parts = parts.await.map_err(|error| not_stored(&error))?;
         for part in parts.into_iter().filter(goes) {
-            delete_part(&run_context.session, &part).await?;
+            for pause in self.pauses() {
+                if delete_part(&run_context.session, &part).await? {
+                    break;
+                }
+                self.pause(pause).await?;
+            }
             let deleted = store.snapshot_part_delete(tenant, &part.snapshot, &part.resource);
             deleted.await.map_err(|error| not_stored(&error))?;
             let message = format!("the snapshot of `{}` is deleted", part.resource);

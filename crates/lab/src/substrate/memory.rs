@@ -77,7 +77,7 @@ impl Substrate for MemorySubstrate {
         Ok(())
     }
 
-    async fn snapshot_create(&self, _: &str, _: &str) -> Result<(), SubstrateError> {
+    async fn volume_copy(&self, _: &str, _: &str) -> Result<(), SubstrateError> {
         tokio::time::sleep(self.gone_after).await;
         Ok(())
     }

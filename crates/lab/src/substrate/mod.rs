@@ -198,8 +198,9 @@ pub trait Substrate: Send + Sync {
     /// Removes a disk or snapshot.
     async fn volume_remove(&self, id: &str) -> Result<(), SubstrateError>;
 
-    /// Copies a disk's current content to another id.
-    async fn snapshot_create(&self, id: &str, volume: &str) -> Result<(), SubstrateError>;
+    /// Copies the current content of a disk or snapshot to another id, also to an existing one: for a snapshot, and for the
+    /// return of a disk to it.
+    async fn volume_copy(&self, id: &str, source: &str) -> Result<(), SubstrateError>;
 
     /// Attaches a disk to a server as this device.
     async fn volume_plug(

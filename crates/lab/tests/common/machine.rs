@@ -107,16 +107,26 @@ async fn connects_in(limit: Duration, address: &str, port: u16) -> bool {
 
 /// Waits until a volume has this status (`gone` after its removal).
 pub async fn wait_for_volume(client: &Client, volume: &str, wanted: &str) {
+    wait_for_status(client, "volume", volume, wanted).await;
+}
+
+/// Waits until a snapshot of a volume has this status (`gone` after its removal).
+pub async fn wait_for_snapshot(client: &Client, snapshot: &str, wanted: &str) {
+    wait_for_status(client, "snapshot", snapshot, wanted).await;
+}
+
+async fn wait_for_status(client: &Client, kind: &str, id: &str, wanted: &str) {
     let started = Instant::now();
     loop {
-        let answer = client.get(&format!("/volume/v3/volumes/{volume}")).await;
-        let status = answer.at("/volume/status").as_str().unwrap_or("gone");
+        let answer = client.get(&format!("/volume/v3/{kind}s/{id}")).await;
+        let status = answer.at(&format!("/{kind}/status"));
+        let status = status.as_str().unwrap_or("gone");
         if status == wanted {
             return;
         }
         assert!(
             started.elapsed() < BOOT,
-            "the volume is {status} and not {wanted}"
+            "the {kind} is {status} and not {wanted}"
         );
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -129,6 +139,16 @@ pub async fn volume(client: &Client) -> String {
     assert_eq!(made.status, 202, "{}", made.text);
     let id = made.at("/volume/id").as_str().unwrap().to_owned();
     wait_for_volume(client, &id, "available").await;
+    id
+}
+
+/// Takes a snapshot of a volume. Returns its id.
+pub async fn volume_snapshot(client: &Client, volume: &str) -> String {
+    let body = json!({"snapshot": {"volume_id": volume, "name": "before"}});
+    let made = client.post("/volume/v3/snapshots", body).await;
+    assert_eq!(made.status, 202, "{}", made.text);
+    let id = made.at("/snapshot/id").as_str().unwrap().to_owned();
+    wait_for_snapshot(client, &id, "available").await;
     id
 }
 

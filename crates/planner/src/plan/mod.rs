@@ -178,6 +178,12 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     let mut diff = diff::changes(&model, deployed, types);
     diff::explain(&mut diff.changes, &model, deployed, template);
     found.extend(locks::locked(&merged, &diff.changes));
+    let begun = diff.changes.iter().filter(|change| {
+        let action = change.action;
+        matches!(action, Action::Create | Action::Update | Action::Replace)
+    });
+    let begun = begun.map(|change| change.resource.as_str());
+    found.extend(signals::unsent(&model, begun));
     found.extend(diff::problems(&diff.changes, &model, deployed, types));
     found.extend(retained::blocked_by_retained(
         &diff.changes,

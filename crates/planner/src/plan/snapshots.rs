@@ -1,22 +1,49 @@
-//! The workflows that take a snapshot of a deployment, and restore its data from one. The resources do not wait for each
-//! other, and none changes its description, so the workflows describe none.
+//! The workflows that take a snapshot of a deployment, and restore its data from one. No resource changes its description,
+//! so the workflows describe none.
+
+use std::collections::BTreeMap;
 
 use super::time_limits::SNAPSHOT_SECONDS;
 use crate::workflow::{Step, StepKind, Workflow};
 
+/// A resource that is restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restoration<'a> {
+    /// Name of the resource.
+    pub name: &'a str,
+    /// Id of the resource in the cloud.
+    pub id: &'a str,
+    /// Id of the snapshot in the cloud.
+    pub snapshot: &'a str,
+    /// Id in the cloud of the server that has the volume. `None` for other resources.
+    pub server: Option<&'a str>,
+}
+
 /// A workflow that takes a snapshot of each of these resources, given by name and id in the cloud.
 pub fn take<'a>(resources: impl IntoIterator<Item = (&'a str, &'a str)>) -> Workflow {
     let steps = resources.into_iter();
-    of(steps.map(|(name, id)| step(StepKind::Snapshot, "snapshot", name, id)))
+    let steps = steps.map(|(name, id)| step(StepKind::Snapshot, "snapshot", name, id));
+    of(steps.collect())
 }
 
-/// A workflow that restores each of these resources, given by name, id in the cloud and id of the snapshot.
-pub fn restore<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>) -> Workflow {
-    let steps = parts.into_iter();
-    of(steps.map(|(name, id, snapshot)| Step {
-        snapshot_id: Some(snapshot.to_owned()),
-        ..step(StepKind::Restore, "restore", name, id)
-    }))
+/// A workflow that restores each of these resources. A volume leaves its server for its restoration. So the volumes of a
+/// server come one after the other, by which they keep their device names, and the server starts with them at the end.
+pub fn restore(parts: &[Restoration<'_>]) -> Workflow {
+    let mut steps: Vec<Step> = Vec::new();
+    // The last step so far of the volumes of each server.
+    let mut last: BTreeMap<&str, String> = BTreeMap::new();
+    let (volumes, others): (Vec<_>, Vec<_>) = parts.iter().partition(|part| part.server.is_some());
+    for part in volumes.into_iter().chain(others) {
+        let server = part.server.unwrap_or(part.id);
+        let step = Step {
+            snapshot_id: Some(part.snapshot.to_owned()),
+            after: last.get(server).cloned().into_iter().collect(),
+            ..step(StepKind::Restore, "restore", part.name, part.id)
+        };
+        last.insert(server, step.id.clone());
+        steps.push(step);
+    }
+    of(steps)
 }
 
 fn step(kind: StepKind, verb: &str, name: &str, id: &str) -> Step {
@@ -27,9 +54,9 @@ fn step(kind: StepKind, verb: &str, name: &str, id: &str) -> Step {
     }
 }
 
-fn of(steps: impl Iterator<Item = Step>) -> Workflow {
+fn of(steps: Vec<Step>) -> Workflow {
     Workflow {
-        steps: steps.collect(),
+        steps,
         ..Workflow::default()
     }
 }
@@ -38,17 +65,50 @@ fn of(steps: impl Iterator<Item = Step>) -> Workflow {
 mod tests {
     use super::*;
 
+    /// The ids of the steps, each with those that it waits for.
+    fn order(workflow: &Workflow) -> Vec<String> {
+        let steps = workflow.steps.iter();
+        steps
+            .map(|step| match step.after.join(" ") {
+                after if after.is_empty() => step.id.clone(),
+                after => format!("{} after {after}", step.id),
+            })
+            .collect()
+    }
+
     #[test]
-    fn each_resource_has_a_step_that_waits_for_none() {
+    fn a_snapshot_is_taken_of_all_resources_at_once() {
         let taken = take([("db", "1"), ("web", "2")]);
-        let restored = restore([("db", "1", "i")]);
-        let ids = |workflow: &Workflow| -> Vec<String> {
-            let steps = workflow.steps.iter();
-            assert!(steps.clone().all(|step| step.after.is_empty()));
-            steps.map(|step| step.id.clone()).collect()
+        assert_eq!(order(&taken), ["db:snapshot", "web:snapshot"]);
+    }
+
+    #[test]
+    fn a_server_is_restored_after_its_volumes_one_by_one() {
+        let part = |name, id, server| Restoration {
+            name,
+            id,
+            snapshot: "s",
+            server,
         };
-        assert_eq!(ids(&taken), ["db:snapshot", "web:snapshot"]);
-        assert_eq!(ids(&restored), ["db:restore"]);
-        assert_eq!(restored.steps[0].snapshot_id.as_deref(), Some("i"));
+        let restored = restore(&[
+            part("apart", "4", None),
+            part("data", "5", Some("1")),
+            part("db", "1", None),
+            part("log", "6", Some("1")),
+            part("web", "2", None),
+            part("www", "7", Some("2")),
+        ]);
+        assert_eq!(
+            order(&restored),
+            [
+                "data:restore",
+                "log:restore after data:restore",
+                "www:restore",
+                "apart:restore",
+                "db:restore after log:restore",
+                "web:restore after www:restore",
+            ]
+        );
+        assert_eq!(restored.steps[0].snapshot_id.as_deref(), Some("s"));
     }
 }

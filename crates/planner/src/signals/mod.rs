@@ -201,6 +201,29 @@ fn without_address(model: &Model) -> Vec<Diagnostic> {
     errors.collect()
 }
 
+/// Warnings for waits among the resources that are created or changed (`begun`), if their signals are fetched over SSH and
+/// no server before them signals. Signals that the handle already has can still end them.
+pub(crate) fn unsent<'a>(model: &Model, begun: impl Iterator<Item = &'a str>) -> Vec<Diagnostic> {
+    let waits = begun.filter_map(|name| {
+        let spec = model.get(name)?;
+        let mut servers = spec.signal_servers(move |name| model.get(name));
+        let is_alone = spec.fetches_signals() && servers.next().is_none();
+        is_alone.then_some((name, spec))
+    });
+    let warnings = waits.map(|(name, spec)| {
+        let handle = spec.properties.get("handle");
+        let handle = handle.and_then(|handle| handle.resources().into_iter().next());
+        let message = format!(
+            "`{name}` waits for signals to `{0}`, which are fetched over SSH, and no server that exists before the wait signals with \
+             `curl_cli` of `{0}`; so it ends only if `{0}` has enough signals already, and fails at its `timeout` otherwise. Let a \
+             server signal, or remove `{name}`",
+            handle.unwrap_or("its handle"),
+        );
+        Diagnostic::warning(CODE, format!("resources.{name}"), message)
+    });
+    warnings.collect()
+}
+
 /// True for handles that are to be signalled.
 fn is_signalled(spec: &ResourceSpec) -> bool {
     let transport = spec.properties.get("signal_transport");
@@ -407,6 +430,40 @@ mod tests {
         };
         assert_eq!(over_ssh(true, &deployed(false)), [true; 3]);
         assert_eq!(over_ssh(false, &deployed(true)), [false; 3]);
+    }
+
+    #[test]
+    fn a_new_wait_without_senders_is_a_warning() {
+        let (_, before) = planned(SENDS, Some(false), &Deployed::default());
+        let deployed = Deployed {
+            resources: before.workflow.unwrap().resources,
+            ..Deployed::default()
+        };
+        let warned = |text: &str, takes_signals| {
+            let (_, plan) = planned(text, Some(takes_signals), &deployed);
+            assert!(plan.workflow.is_some(), "{:?}", plan.diagnostics);
+            let found = plan.diagnostics.into_iter();
+            let found = found.filter(|one| one.code == CODE && one.message.contains("waits for"));
+            found.map(|one| (one.path, one.message)).collect::<Vec<_>>()
+        };
+        // The servers are gone, and another wait comes.
+        let senders = SENDS.find("  web:\n").unwrap();
+        let again = "  again: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: handle}, timeout: 600}}\n";
+        let alone = format!("{}{again}", &SENDS[..senders]);
+        for takes_signals in [true, false] {
+            let found = warned(&alone, takes_signals);
+            let [(path, message)] = &found[..] else {
+                panic!("only the new wait is named: {found:?}");
+            };
+            assert_eq!(path, "resources.again");
+            assert!(
+                message.starts_with("`again` waits for signals to `handle`")
+                    && message.contains("fails at its `timeout` otherwise"),
+                "{message}"
+            );
+        }
+        assert_eq!(warned(SENDS, false), []);
+        assert_eq!(warned(&format!("{SENDS}{again}"), false), []);
     }
 
     #[test]

@@ -185,7 +185,7 @@ impl RunTask {
             }
             RunKind::Restore => {
                 return Some(
-                    "Servers whose step did not succeed can have old or new data, or be in error: check the deployment, then restore again.",
+                    "Servers and volumes whose step did not succeed can have old or new data, be in error, or apart from each other: check the deployment, repair it if needed, then restore again.",
                 );
             }
             _ => {}

@@ -63,6 +63,32 @@ impl Cloud {
         });
     }
 
+    /// Starts the return of a volume to the snapshot that is marked for it.
+    pub fn spawn_volume_revert(self: &Arc<Self>, id: String) {
+        let cloud = Arc::clone(self);
+        tokio::spawn(async move {
+            let snapshot = cloud.read(|model| {
+                let mut rows = model.block_storage.snapshots.iter();
+                let marked =
+                    rows.find(|row| row.volume_id == id && row.status == VolumeStatus::Restoring)?;
+                Some(marked.id.clone())
+            });
+            let Some(snapshot) = snapshot else { return };
+            let reverted = cloud.substrate.volume_copy(&id, &snapshot).await;
+            if let Err(error) = &reverted {
+                tracing::error!(volume = %id, %error, "a volume could not return to its snapshot");
+            }
+            cloud.change(|model| {
+                let status = match reverted {
+                    Ok(()) => VolumeStatus::Available,
+                    Err(_) => VolumeStatus::Error,
+                };
+                model.volume_is(&id, status);
+                model.snapshot_is(&snapshot, VolumeStatus::Available);
+            });
+        });
+    }
+
     /// Starts the deletion of these snapshots and then of the volume.
     pub fn spawn_volume_delete(self: &Arc<Self>, id: String, snapshots: Vec<String>) {
         let cloud = Arc::clone(self);
@@ -91,7 +117,7 @@ impl Cloud {
                 Some(row.volume_id.clone())
             });
             let Some(volume) = volume else { return };
-            let made = cloud.substrate.snapshot_create(&id, &volume).await;
+            let made = cloud.substrate.volume_copy(&id, &volume).await;
             if let Err(error) = &made {
                 tracing::error!(snapshot = %id, %error, "a snapshot could not be made");
             }
@@ -150,6 +176,7 @@ impl Cloud {
             match status {
                 VolumeStatus::Creating => self.spawn_volume_create(id),
                 VolumeStatus::Extending => self.spawn_volume_extend(id),
+                VolumeStatus::Reverting => self.spawn_volume_revert(id),
                 VolumeStatus::Deleting => self.spawn_volume_delete(id, Vec::new()),
                 _ => {}
             }

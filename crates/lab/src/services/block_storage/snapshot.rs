@@ -21,7 +21,7 @@ pub struct Snapshot {
     pub volume_id: String,
     /// The volume's size at the time of the snapshot, in GiB.
     pub size: u32,
-    /// `creating`, `available`, `deleting`, `error`.
+    /// `creating`, `available`, `restoring`, `deleting`, `error`.
     pub status: VolumeStatus,
     pub metadata: BTreeMap<String, String>,
     pub created_at: String,
@@ -121,6 +121,49 @@ impl Model {
         if let Some(row) = self.block_storage.snapshots.get_mut(id) {
             row.status = VolumeStatus::Deleting;
         }
+        Ok(())
+    }
+
+    /// Marks a volume as reverting to its newest snapshot, which must be the `wanted` one.
+    pub fn revert_volume(
+        &mut self,
+        project_id: &str,
+        id: &str,
+        wanted: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let volume = self.volume_of(project_id, id)?;
+        let snapshots = self.block_storage.snapshots.iter();
+        let newest = snapshots.filter(|row| row.volume_id == id).next_back();
+        let newest = newest.ok_or_else(|| {
+            Refusal::bad_request(format!("Volume {id} doesn't have any snapshots."))
+        })?;
+        let snapshot = newest.id.clone();
+        if wanted != Some(snapshot.as_str()) {
+            return Err(Refusal::bad_request(format!(
+                "Specified snapshot {} is None or not the latest one of volume {id}.",
+                wanted.unwrap_or("None")
+            )));
+        }
+        let refused = format!("Can't revert volume {id} to its latest snapshot {snapshot}.");
+        if volume.size != newest.size {
+            return Err(Refusal::bad_request(format!(
+                "{refused} The volume size must be equal to the snapshot size."
+            )));
+        }
+        if volume.status != VolumeStatus::Available {
+            return Err(Refusal::conflict(
+                "InvalidVolume",
+                format!("Invalid volume: {refused} Volume's status must be 'available'."),
+            ));
+        }
+        if newest.status != VolumeStatus::Available {
+            return Err(Refusal::conflict(
+                "InvalidSnapshot",
+                format!("Invalid snapshot: {refused} Snapshot's status must be 'available'."),
+            ));
+        }
+        self.volume_is(id, VolumeStatus::Reverting);
+        self.snapshot_is(&snapshot, VolumeStatus::Restoring);
         Ok(())
     }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! creating -> available -> attaching -> in-use -> detaching -> available -> deleting -> (removed)
-//!      \-> error   \-> extending -> available
+//!      \-> error   |-> extending -> available
+//!                  \-> reverting -> available
 //! ```
 
 use std::collections::BTreeMap;
@@ -83,6 +84,10 @@ pub enum VolumeStatus {
     Detaching,
     /// In extension.
     Extending,
+    /// A volume that returns to its newest snapshot.
+    Reverting,
+    /// A snapshot to which its volume returns.
+    Restoring,
     /// In deletion.
     Deleting,
     /// Failed.
@@ -100,6 +105,8 @@ impl VolumeStatus {
             Self::InUse => "in-use",
             Self::Detaching => "detaching",
             Self::Extending => "extending",
+            Self::Reverting => "reverting",
+            Self::Restoring => "restoring",
             Self::Deleting => "deleting",
             Self::Error => "error",
         }

@@ -4,6 +4,7 @@ use axum::body::Bytes;
 use serde_json::json;
 
 use crate::kit::answer::{Answer, empty, read_json, reply};
+use crate::kit::microversion::Microversion;
 use crate::kit::python;
 use crate::kit::refusal::Refusal;
 use crate::services::block_storage::PREFIXES;
@@ -12,6 +13,9 @@ use crate::services::block_storage::resources::change;
 use crate::services::block_storage::volume::{Volume, VolumeStatus};
 use crate::services::block_storage::volumes::size_gib;
 use crate::services::{Call, Routes};
+
+/// First microversion with the return of a volume to its newest snapshot.
+const REVERT: Microversion = Microversion(3, 40);
 
 pub fn routes() -> Routes {
     Routes::below_each(PREFIXES).post("/volumes/{id}/action", action)
@@ -34,6 +38,13 @@ async fn action(call: Call, body: Bytes) -> Answer {
             call.app
                 .change(|model| model.extend_volume(&member.project_id, id, size))?;
             call.app.spawn_volume_extend(id.to_owned());
+            202
+        }
+        "revert" if call.version >= REVERT => {
+            let snapshot = details["snapshot_id"].as_str();
+            call.app
+                .change(|model| model.revert_volume(&member.project_id, id, snapshot))?;
+            call.app.spawn_volume_revert(id.to_owned());
             202
         }
         "os-set_bootable" => {
@@ -105,7 +116,7 @@ async fn action(call: Call, body: Bytes) -> Answer {
                 name.trim_start_matches("os-")
             )));
         }
-        "os-retype" | "os-attach" | "os-detach" | "os-volume_upload_image" | "revert" => {
+        "os-retype" | "os-attach" | "os-detach" | "os-volume_upload_image" => {
             call.app
                 .read(|model| model.volume_of(&member.project_id, id).map(|_| ()))?;
             return Err(Refusal::new(

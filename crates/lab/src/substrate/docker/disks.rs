@@ -67,7 +67,7 @@ impl Disks {
             .map_err(trouble)
     }
 
-    /// Copies a disk's content to another id.
+    /// Copies a disk's content to another id. An existing disk gets this content; no server may have it then.
     pub async fn copy(&self, id: &str, source: &str) -> Result<(), SubstrateError> {
         let (from, to) = (self.file(source), self.file(id));
         if !from.exists() {

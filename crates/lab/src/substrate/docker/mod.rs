@@ -356,8 +356,8 @@ impl Substrate for DockerSubstrate {
         self.disks.remove(id).await
     }
 
-    async fn snapshot_create(&self, id: &str, volume: &str) -> Result<(), SubstrateError> {
-        self.disks.copy(id, volume).await
+    async fn volume_copy(&self, id: &str, source: &str) -> Result<(), SubstrateError> {
+        self.disks.copy(id, source).await
     }
 
     async fn volume_plug(

@@ -1,7 +1,7 @@
 //! Cinder: volumes, their snapshots, attachments and types.
 //!
 //! Calls use version 3 without a microversion, which all clouds since 2016 support. Attachments as separate resources
-//! need 3.27. The metadata of a volume contains Stackloom's marker, as names are not unique.
+//! need 3.27, the return to a snapshot 3.40. The metadata of a volume contains Stackloom's marker, as names are not unique.
 
 pub mod messages;
 pub mod volume_types;
@@ -20,6 +20,8 @@ use crate::{Error, Microversion, Service, Session};
 
 /// First microversion with attachments as separate resources.
 const ATTACHMENTS: Microversion = Microversion(3, 27);
+/// First microversion with the return of a volume to its newest snapshot.
+const REVERT: Microversion = Microversion(3, 40);
 
 impl Session {
     /// Cinder.
@@ -203,6 +205,28 @@ impl BlockStorage<'_> {
         let body = json!({"os-retype": {"new_type": volume_type, "migration_policy": "on-demand"}});
         let call = self.call(Method::POST, &["volumes", id, "action"]);
         Ok(call.json(&body).send().await?.request_id())
+    }
+
+    /// Returns a volume to its newest snapshot, which is the only one that Cinder takes. The volume must be attached to no
+    /// server, and have the size that it had then. Returns the request id.
+    pub async fn volume_revert(&self, id: &str, snapshot: &str) -> Result<String, Error> {
+        let body = json!({"revert": {"snapshot_id": snapshot}});
+        let call = self.call(Method::POST, &["volumes", id, "action"]);
+        let call = call.json(&body).microversion(REVERT);
+        Ok(call.send().await?.request_id())
+    }
+
+    /// Sets an entry of a volume's metadata. Other entries stay.
+    pub async fn volume_set_metadata(&self, id: &str, key: &str, value: &str) -> Result<(), Error> {
+        let call = self.call(Method::POST, &["volumes", id, "metadata"]);
+        let call = call.json(&json!({"metadata": {key: value}}));
+        call.send().await.map(drop)
+    }
+
+    /// Removes an entry of a volume's metadata. A missing entry is an error of status 404.
+    pub async fn volume_unset_metadata(&self, id: &str, key: &str) -> Result<(), Error> {
+        let call = self.call(Method::DELETE, &["volumes", id, "metadata", key]);
+        call.send().await.map(drop)
     }
 
     /// Deletes a volume. Returns the request id. A missing volume is an error of status 404.
