@@ -108,7 +108,7 @@ impl Server {
         serve::serve(listener, self.router.clone(), config, self.closing())
     }
 
-    /// The same for signals only: all other paths are not found.
+    /// Serves signals only: all other paths are not found.
     pub fn serve_signals(&self, listener: TcpListener) -> impl Future<Output = ()> + Send + use<> {
         let config = self.services.config.clone();
         serve::serve(listener, self.signals.clone(), config, self.closing())

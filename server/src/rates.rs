@@ -13,7 +13,7 @@ use std::{
 /// Maximum number of keys with something left to regain. Beyond it, new keys are refused.
 const KEYS_MAX: usize = 100_000;
 
-/// The same limit for every key. Clones share the counts.
+/// A rate limit, the same for every key. Clones share the counts.
 #[derive(Clone)]
 pub struct Rates<K> {
     burst: u32,

@@ -27,7 +27,7 @@ enum Shown {
     Text(String),
     /// The parameter is hidden. Runs do not keep such values.
     Covered,
-    /// It has neither a value nor a default.
+    /// The parameter has neither a value nor a default.
     Nothing,
 }
 
@@ -36,7 +36,7 @@ enum Shown {
 struct Row {
     name: String,
     value: Shown,
-    /// Where the value comes from, unless a user entered it.
+    /// Source of the value. `None` if a user entered it.
     source: Option<&'static str>,
 }
 

@@ -124,7 +124,7 @@ pub enum Error {
         kind: api::RunKind,
         /// The user who started it.
         author: String,
-        /// Its time, in RFC 3339.
+        /// Time of the run's start, in RFC 3339.
         created: String,
     },
     /// The change has another plan than the one that the user has reviewed.

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 /// Number of keys from which idle ones are removed.
 const KEYS_MAX: usize = 1000;
 
-/// The same number of slots for every key. Clones share them.
+/// Slots with the same maximum for every key. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Slots<K> {
     each: usize,

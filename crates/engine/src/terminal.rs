@@ -72,13 +72,13 @@ pub enum TerminalEvent {
 pub enum TerminalEnd {
     /// The shell has ended with this code. `None` if its connection ended first.
     Exited(Option<u32>),
-    /// There was no input and no output for the time limit.
+    /// The terminal had neither input nor output within the time limit.
     Idle(Duration),
     /// The login has ended, or is about to expire.
     LoggedOut,
     /// The server stops, or has lost its lease.
     ServerStops,
-    /// It was not opened, or its connection failed. The text is for users.
+    /// The terminal was not opened, or its connection failed. The text is for users.
     Failed(String),
 }
 
@@ -257,7 +257,7 @@ fn before_expiry(session: &Session) -> Instant {
 }
 
 impl NewTerminal {
-    /// From the opening of the rule to its closing.
+    /// Runs the terminal, from the opening of the bastion's rule to its closing.
     async fn run(
         &self,
         endings: Endings,

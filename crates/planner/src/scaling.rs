@@ -29,7 +29,7 @@ pub struct ScalingGroup {
     pub max_size: u64,
     /// Seconds after a change in which policies are not applied, for policies without a value of their own.
     pub cooldown_seconds: u64,
-    /// Its policies, by name.
+    /// Policies of the group, by name.
     pub policies: Vec<ScalingPolicy>,
 }
 

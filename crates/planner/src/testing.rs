@@ -51,7 +51,7 @@ pub(crate) fn types() -> Registry {
     Registry::openstack().with_catalog(items.map(|item| item.expect("the item reads")))
 }
 
-/// The same, with changed items.
+/// The registry with changed items.
 pub(crate) fn types_with(change: impl Fn(CatalogItem) -> CatalogItem) -> Registry {
     let types = types();
     let items = types.iter().filter_map(|one| one.component.clone());
@@ -59,7 +59,7 @@ pub(crate) fn types_with(change: impl Fn(CatalogItem) -> CatalogItem) -> Registr
     types.with_catalog(items)
 }
 
-/// The same, with items that bring a removal.
+/// The registry with items that have removal tasks.
 pub(crate) fn types_with_removal() -> Registry {
     types_with(|item| CatalogItem {
         removes: true,

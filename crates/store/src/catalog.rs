@@ -15,7 +15,7 @@ use crate::{
 pub struct ItemRow {
     /// Name of the item.
     pub name: String,
-    /// Its version, which never changes.
+    /// Version of the item, which never changes.
     pub version: String,
     /// SHA-256 of all paths and contents, in hexadecimal.
     pub digest: String,
@@ -32,7 +32,7 @@ pub struct ItemRow {
 pub struct Pin {
     /// Name of the item.
     pub item: String,
-    /// Its version.
+    /// Pinned version of the item.
     pub version: String,
 }
 

@@ -25,7 +25,7 @@ use crate::{
 /// A server as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerRow {
-    /// Its id.
+    /// Id of the server.
     pub id: String,
     /// Number of its renewals.
     pub beat: i64,

@@ -23,11 +23,11 @@ pub struct NewPermission<'a> {
     pub deployment: &'a str,
     /// Keystone id of the user who gives it.
     pub user_id: &'a str,
-    /// Its fields for the API.
+    /// Fields of the permission for the API.
     pub given: &'a Permission,
     /// Name of the application credential.
     pub credential: &'a str,
-    /// Its id and secret, sealed.
+    /// Id and secret of the application credential, sealed.
     pub sealed: &'a str,
 }
 
@@ -40,7 +40,7 @@ pub struct PermissionRow {
     pub deployment: String,
     /// Keystone id of the user who gave it.
     pub user_id: String,
-    /// Its fields for the API.
+    /// Fields of the permission for the API.
     pub given: Permission,
     /// Name of the application credential.
     pub credential: String,

@@ -27,7 +27,7 @@ pub struct StepDuration {
     pub kind: StepKind,
     /// Type of its resource. `None` for steps of the whole deployment.
     pub resource_type: Option<String>,
-    /// From the first start to the end.
+    /// Time from the first start to the end, in milliseconds.
     pub milliseconds: u64,
 }
 

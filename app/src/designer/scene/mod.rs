@@ -42,7 +42,7 @@ pub struct NodeSignals {
 /// One line's signals.
 #[derive(Clone)]
 pub struct LineSignals {
-    /// Its route.
+    /// Route of the line.
     pub line: ArcRwSignal<Line>,
     /// Whether the line has an element.
     pub shown: ArcRwSignal<bool>,

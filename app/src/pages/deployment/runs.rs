@@ -41,7 +41,7 @@ fn newest_pair(runs: &[Run]) -> Option<(&str, &str)> {
 pub fn Runs(
     /// The deployment.
     deployment: Load<Deployment>,
-    /// Its runs.
+    /// Runs of the deployment.
     runs: Load<Vec<Run>>,
 ) -> impl IntoView {
     let session = use_session();

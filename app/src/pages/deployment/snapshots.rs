@@ -20,7 +20,7 @@ use crate::{
 pub fn Snapshots(
     /// The deployment.
     deployment: Load<Deployment>,
-    /// Its runs.
+    /// Runs of the deployment.
     runs: Load<Vec<Run>>,
 ) -> impl IntoView {
     let id = Memo::new(move |_| deployment.with(|it| it.map(|it| it.id.clone())));

@@ -17,7 +17,7 @@ use crate::{
 pub fn SuspensionButtons(
     /// The deployment.
     deployment: Load<Deployment>,
-    /// Its runs.
+    /// Runs of the deployment.
     runs: Load<Vec<Run>>,
 ) -> impl IntoView {
     let session = use_session();

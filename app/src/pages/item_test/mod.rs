@@ -79,9 +79,9 @@ pub fn TestDialog(
 /// The deployment in which drafts of an item are tested.
 #[derive(Clone, Debug, PartialEq)]
 struct Place {
-    /// Its name.
+    /// Name of the deployment.
     name: String,
-    /// Its id. `None` if no earlier draft is tested in it.
+    /// Id of the deployment. `None` if it does not exist yet.
     before: Option<String>,
 }
 

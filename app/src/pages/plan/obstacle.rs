@@ -17,7 +17,7 @@ const REFRESH: std::time::Duration = std::time::Duration::from_secs(4);
 pub(super) enum Obstacle {
     /// A run works on it.
     AtWork(String, Box<Run>),
-    /// Its servers are suspended.
+    /// The servers of the deployment are suspended.
     Suspended(String),
 }
 

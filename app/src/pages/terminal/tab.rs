@@ -21,7 +21,7 @@ pub struct Tab {
     pub key: u32,
     /// Name of the server's resource.
     pub server: String,
-    /// Its state.
+    /// State of the terminal.
     pub state: RwSignal<TabState>,
 }
 

@@ -12,7 +12,7 @@ const PAUSE_MS: i32 = 250;
 /// State of the search in lines that are not loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Search {
-    /// Nothing to search, or all is searched.
+    /// There is nothing to search, or all lines are searched.
     #[default]
     Done,
     /// The server searches.

@@ -63,10 +63,10 @@ pub struct Source<'a> {
 /// Treatment of the resources that passes add: floating IPs, security groups, routers and the like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Additions {
-    /// They are part of the export, so that it creates the same resources as a deployment.
+    /// Additions are part of the export, so that it creates the same resources as a deployment.
     #[default]
     Expanded,
-    /// They are left out and listed in the report, so that the file has the drawn resources only.
+    /// Additions are left out and listed in the report, so that the file has the drawn resources only.
     Drawn,
 }
 

@@ -60,7 +60,7 @@ impl HostKeys {
         self.given.as_deref()
     }
 
-    /// The same keys and this one, which the server has made.
+    /// Adds the key that the server has generated.
     pub fn with_own(&self, public_key: &str) -> HostKeys {
         HostKeys {
             given: self.given.clone(),

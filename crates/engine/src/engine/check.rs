@@ -101,7 +101,7 @@ fn on_lost_servers(resources: &[ResourceRow], findings: &[Finding]) -> BTreeMap<
     unhealthy.collect()
 }
 
-/// What the health checks of components said, without those that could not be asked.
+/// Results of the components' health checks, without components that could not be checked.
 fn seen(components: Vec<String>, ill: &[Finding]) -> BTreeMap<String, Health> {
     let seen = components.into_iter().filter_map(|name| {
         let finding = ill.iter().find(|finding| finding.resource == name);

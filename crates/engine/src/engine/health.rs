@@ -65,7 +65,7 @@ struct Visit {
     rule: Rule,
     entrance: Entrance,
     private_key: Zeroizing<String>,
-    /// By component. An error is for users.
+    /// Results by component. An error is a text for users.
     examinations: BTreeMap<String, Result<Examination, String>>,
 }
 
@@ -198,7 +198,7 @@ fn findings(components: &[Component], mut answers: Answers) -> Vec<Finding> {
 }
 
 impl Visit {
-    /// From the opening of the rule to its closing.
+    /// Runs the checks, from the opening of the bastion's rule to its closing.
     async fn run(mut self) -> Answers {
         let core = self.rule.core.clone();
         let tenure = core.lease.tenure();

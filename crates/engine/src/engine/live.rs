@@ -147,8 +147,8 @@ fn of_type<'r>(rows: &'r [ResourceRow], resource_type: &str) -> Vec<&'r Resource
         .collect()
 }
 
-/// What was found of each resource. One that is not the deployment's own can belong to another project, so it does not
-/// count as gone.
+/// Live state of each resource. A resource that the deployment does not own can belong to another project, so it does
+/// not count as gone.
 fn named(ours: &[&ResourceRow], found: HashMap<String, LiveResource>) -> Vec<LiveResource> {
     let live = ours.iter().filter_map(|row| {
         let live = found.get(row.physical_id.as_deref()?).cloned();

@@ -91,7 +91,7 @@ fn of_health(health: Option<&LastHealth>, last_run: Option<&str>) -> ServiceStat
     }
 }
 
-/// What the last check has found at a component or its server, with its reason for users.
+/// State of a component according to the last check of it or its server, with the reason for users.
 fn trouble(name: &str, server: &str, findings: &[Finding]) -> Option<(ServiceState, String)> {
     let found = |resource: &str| findings.iter().find(|finding| finding.resource == resource);
     if let Some(finding) = found(name) {

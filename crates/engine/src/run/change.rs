@@ -18,9 +18,9 @@ use drivers::{Driver, Earlier, Progress};
 /// The reason why a resource releases exclusive values.
 #[derive(Clone, Copy)]
 pub(super) enum Release<'a> {
-    /// It is the older copy.
+    /// The resource is the older copy.
     MakesRoom,
-    /// It will be changed later itself; with the properties of the resource that takes over.
+    /// The resource is changed later itself. Contains the properties of the resource that takes over.
     GivesUp(&'a Map<String, Value>),
 }
 

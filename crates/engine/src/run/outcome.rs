@@ -13,9 +13,9 @@ use drivers::DriverError;
 /// The ending of an attempt that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It failed.
+    /// The attempt failed.
     Failed(Failure),
-    /// It stopped on request.
+    /// The attempt stopped on request.
     Stopped,
     /// The token has expired.
     NoToken,

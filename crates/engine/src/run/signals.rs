@@ -26,7 +26,7 @@ pub(super) struct StepSignals {
 }
 
 impl StepSignals {
-    /// For the resource or older copy of this name.
+    /// Signals of the resource or older copy of this name.
     pub fn of(run_context: &RunContext, name: &str) -> StepSignals {
         let entry = run_context.known.get(name);
         let incarnation = entry.as_ref().map_or(0, |entry| entry.incarnation);

@@ -67,7 +67,7 @@ impl RunContext {
 pub struct Attempt {
     pub run_context: Arc<RunContext>,
     pub step: Step,
-    /// Its number, from 1. A repetition after a crash has the same one.
+    /// Number of the attempt, from 1. A repetition after a crash has the same one.
     pub number: u32,
     /// Whether an earlier attempt can have created the step's resource.
     pub earlier: Earlier,
@@ -82,9 +82,9 @@ pub struct Attempt {
 /// An attempt enters or leaves a queue of the engine. Its time limit is suspended in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueMove {
-    /// It waits.
+    /// The attempt enters a queue.
     In,
-    /// It continues.
+    /// The attempt leaves a queue.
     Out,
 }
 

@@ -25,7 +25,7 @@ pub struct Found {
     pub key: CreationKey,
     /// The cloud's id, in the drivers' format.
     pub physical_id: String,
-    /// Its name in the cloud.
+    /// Name of the resource in the cloud.
     pub name: Option<String>,
     /// The evidence that it comes from the creation.
     pub proof: Proof,
@@ -43,7 +43,7 @@ pub struct Searched {
 /// The decision about a found resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrayVerdict {
-    /// It is recorded, or an attempt is about to record it, or it belongs to another user.
+    /// No stray: the resource is recorded, an attempt is about to record it, or another user owns it.
     NotStray,
     /// A stray that is removed.
     Remove,
@@ -56,11 +56,11 @@ pub enum StrayVerdict {
 pub enum Why {
     /// `deletion_policy: Retain`.
     Retained,
-    /// Its resource has no id yet: a later attempt adopts it.
+    /// The resource has no id yet: a later attempt adopts the stray.
     Adopted,
-    /// There is no evidence that the creation made it, and the cloud copies such markers.
+    /// Nothing proves that the creation made the stray, and the cloud copies such markers.
     Copied,
-    /// It has only its name in common with the creation.
+    /// The stray shares only its name with the creation.
     SharesName,
 }
 
@@ -89,7 +89,7 @@ pub enum WithoutId {
     KeepAll,
     /// One of them stays for the next run to adopt.
     KeepOne,
-    /// None stays.
+    /// All are removed.
     Remove,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct DriverInput {
     pub spec: ResourceSpec,
     /// The resolved values of the properties, which plans compare.
     pub resolved: Map<String, Value>,
-    /// The same values in their described types, which drivers read.
+    /// The resolved properties in their described types, for drivers.
     pub properties: Map<String, Value>,
     pub before: Map<String, Value>,
     pub tried: Map<String, Value>,

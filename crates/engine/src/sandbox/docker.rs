@@ -55,7 +55,7 @@ impl From<bollard::errors::Error> for SandboxError {
 /// A Docker daemon.
 pub struct DockerHost {
     docker: OnceCell<Docker>,
-    /// Its address, `unix:///...` or `tcp://host:port`. This machine's default if `None`.
+    /// Address of the daemon, `unix:///...` or `tcp://host:port`. `None` is this machine's default.
     address: Option<String>,
     image: String,
     memory_bytes: i64,

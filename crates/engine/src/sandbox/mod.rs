@@ -69,7 +69,7 @@ pub enum SandboxError {
     /// The execution was stopped.
     #[error("it was stopped")]
     Stopped,
-    /// It was not started, because this server no longer holds the run.
+    /// The container was not started, because this server no longer holds the run.
     #[error(transparent)]
     NotPermitted(#[from] openstack::NotPermitted),
     /// The image does not exist.
@@ -106,7 +106,7 @@ pub trait Host: Send + Sync {
 /// A running container. Dropping it removes it in the background.
 #[async_trait]
 pub trait Container: Send {
-    /// Its standard input and output. `None` after the first call.
+    /// Standard input and output of the container. `None` after the first call.
     fn take_streams(&mut self) -> Option<Box<dyn ByteStream>>;
 
     /// The exit code, after the end.

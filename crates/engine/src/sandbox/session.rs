@@ -226,11 +226,11 @@ pub struct Meter {
 
 /// A meter's answer for a piece of output.
 pub enum Permit {
-    /// It is within the limits.
+    /// The output is within the limits.
     Whole,
-    /// It is the first output above the limit. The text is a log line about that.
+    /// The output is the first above the limit. The text is a log line about that.
     Last(String),
-    /// It is above the limit, as was earlier output.
+    /// The output is above the limit, as was earlier output.
     Nothing,
 }
 

@@ -40,7 +40,7 @@ impl RunSecrets {
         }
     }
 
-    /// The same secrets, with the content of a command.
+    /// Adds the content of a command.
     pub(crate) fn with_command(mut self, command: Option<Box<CommandContent>>) -> RunSecrets {
         self.command = command;
         self

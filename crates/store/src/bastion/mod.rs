@@ -30,7 +30,7 @@ pub enum BastionUserKind {
 pub struct BastionUser<'a> {
     /// Id of the run, the terminal or the check.
     pub id: &'a str,
-    /// Its kind.
+    /// Kind of the user.
     pub kind: BastionUserKind,
     /// Id of the deployment.
     pub deployment: &'a str,

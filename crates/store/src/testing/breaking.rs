@@ -18,7 +18,7 @@ pub enum Lost {
     Question,
     /// The answer to the `COMMIT`: the transaction has taken effect.
     Answer,
-    /// The same, and the connection does not end: nothing comes any more.
+    /// The answer, and everything after it: the connection stays open, and nothing more arrives.
     AnswerForGood,
 }
 

@@ -31,7 +31,7 @@ pub struct Database {
     pub store: Store,
     /// The folder with the file.
     pub folder: TempDir,
-    /// Its own server.
+    /// PostgreSQL server of this database.
     server: Option<Postgres>,
 }
 

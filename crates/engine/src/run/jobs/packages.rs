@@ -8,7 +8,7 @@ use crate::sandbox::Lines;
 /// The line that the follower of the logs prints on request, behind all that was written before.
 pub const MARK: &str = "\u{1e}";
 
-/// What package managers write during a task. Dropping it ends its reader.
+/// The output of package managers during a task. Dropping it ends its reader.
 pub struct PackageLog {
     /// The number of the task.
     task: u64,

@@ -108,7 +108,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// As Nova writes it.
+    /// Name of the status in Nova.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Build => "BUILD",
