@@ -1,4 +1,4 @@
-//! The hooks at which the run waits for a person, each with the button that lets it go on.
+//! The hooks at which the run waits for a user, each with a button that releases it.
 
 use api::StepState;
 use leptos::prelude::*;

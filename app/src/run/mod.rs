@@ -276,7 +276,7 @@ pub fn RunPage() -> impl IntoView {
     }
 }
 
-/// Looks for the run that takes this one's place, from its end until it has begun.
+/// Looks for the run that replaces this one, from its end until it has begun.
 fn look_for_successor(view: RunView) {
     let is_awaited = Memo::new(move |_| {
         let id = view.id.get();

@@ -1,4 +1,4 @@
-//! `OS::Neutron::FloatingIPAssociation`: associates a floating IP with a port, as a resource of its own in the
+//! `OS::Neutron::FloatingIPAssociation`: associates a floating IP with a port, as a separate resource in the
 //! template.
 //!
 //! It is a field of the floating IP, so the floating IP's id is its id. The deletion keeps an association that somebody

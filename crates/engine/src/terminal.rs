@@ -1,4 +1,4 @@
-//! Terminals: a shell on a server for a person, in a task of its own.
+//! Terminals: a shell on a server for a person, in a separate task.
 //!
 //! A terminal is a user of the bastion's rule. Its task writes the row, opens the rule, logs in, carries bytes both ways,
 //! and closes the rule at every ending: the shell exits, the person leaves or logs out, nothing happens for a long time,

@@ -44,7 +44,7 @@ pub struct HeldRun {
     pub fence: i64,
     /// Cancellations that the holder has not obeyed yet.
     pub cancels: i64,
-    /// True if an update takes its place, and it may have steps left to begin.
+    /// True if an update replaces it, and it may have steps left to begin.
     pub gives_way: bool,
 }
 

@@ -64,7 +64,7 @@ impl Page {
     }
 }
 
-/// The obstacle in words, and the choice to take the place of the run at work.
+/// The obstacle in words, and the choice to replace the active run.
 #[component]
 pub(super) fn ObstacleNote(page: Page) -> impl IntoView {
     let obstacle = Memo::new(move |_| page.obstacle());

@@ -155,7 +155,7 @@ impl Starter {
 
 impl Page {
     /// True if there is a workflow for the current form, and the user has decided what it needs: whether to exceed the
-    /// quota, and whether to take the place of the run at work.
+    /// quota, and whether to replace the active run.
     pub(super) fn is_deployable(self) -> bool {
         if self.is_planning.get() {
             return false;

@@ -161,7 +161,7 @@ pub fn distribute(input: &CommandInput<'_>, names: &[String], axis: Axis) -> Opt
     ))
 }
 
-/// The named nodes that have a position of their own, without those inside another one.
+/// The named nodes that have their own position, without those inside another one.
 fn outer_nodes<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Node> {
     let nodes = super::shift::moved_nodes(input, names).into_iter();
     nodes

@@ -1,6 +1,6 @@
 //! The reference that a line stands for: its field in a form, and its removal.
 //!
-//! A line with a resource of its own, such as a router's interface, is deleted with that resource.
+//! A line with its own resource, such as a router's interface, is deleted with that resource.
 
 use hot::{
     document::Edit,
@@ -22,7 +22,7 @@ pub struct Connection {
     path: Option<Vec<String>>,
 }
 
-/// The reference of a line. `None` for a line that a pass adds, or that has a resource of its own.
+/// The reference of a line. `None` for a line that a pass adds, or that has its own resource.
 pub fn connection(template: &Template, drawing: &Drawing, edge: &Edge) -> Option<Connection> {
     if edge.ghost || edge.resource.is_some() {
         return None;

@@ -17,7 +17,7 @@
 //!
 //! Plain HOT can be converted back: [`restored`] returns the original design.
 //!
-//! This is a crate of its own, because the browser does not need it: the server exports on the page's request.
+//! This is its own crate, because the browser does not need it: the server exports on the page's request.
 //!
 //! Exporters read expressions in their HOT form (`{"get_attr": ["web", "name"]}`) instead of enum variants. A new
 //! function of the language therefore needs only a line in a table here, and appears in the report until then.

@@ -1,6 +1,6 @@
 //! The health of a deployment's software, as a part of a check: every health check of every component, over SSH.
 //!
-//! The check is a user of the bastion's rule, like a terminal. It runs in a task of its own, so that a client that goes
+//! The check is a user of the bastion's rule, like a terminal. It runs in a separate task, so that a client that goes
 //! away leaves no open bastion behind. The output of commands is not told, because nothing here could mask the secrets
 //! in it.
 

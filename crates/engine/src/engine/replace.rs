@@ -1,4 +1,4 @@
-//! An update that takes the place of the run at work.
+//! An update that replaces the active run.
 //!
 //! Errors of its plan refuse it before anything is stopped. Then the run begins no further step, its steps at work go on
 //! to their end, except hooks and pauses, and the update is planned from what exists then. The wait is a task of this server: if the server stops

@@ -1,7 +1,7 @@
 //! The change from a server's given host key to its own.
 //!
 //! The given key was in the user data, which programs on the server and others in the project can read. So at the first
-//! login, which that key verifies, the server makes a key of its own, and the engine pins it instead:
+//! login, which that key verifies, the server makes its own key, and the engine pins it instead:
 //!
 //! 1. The server makes the key, and tells its public half. A repetition finds the same key.
 //! 2. Both keys are pinned, in the server's metadata and in the journal.

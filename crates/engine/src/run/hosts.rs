@@ -1,7 +1,7 @@
 //! Names in `/etc/hosts` of the servers on which roles run. Pure.
 //!
 //! A role finds the components and servers that its component refers to, and those in `stackloom_services`, by their
-//! names in the design. Each component has a block of its own in the file, so that components on one server do not undo
+//! names in the design. Each component has its own block in the file, so that components on one server do not undo
 //! each other's names. Like `stackloom_services`, the block is as the deployment is at the moment when the role runs. A
 //! component that is required, and changes, runs the role again, which writes the new address.
 

@@ -1,4 +1,4 @@
-//! Updates that take the place of the run at work.
+//! Updates that replace the active run.
 
 use api::{DeploymentState, RunState, Started, StepState};
 use engine::{Changes, Error, Result};

@@ -19,7 +19,7 @@ use crate::{
 /// The kind of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BastionUserKind {
-    /// A run. It has a sealed token of its own.
+    /// A run. It has its own sealed token.
     Run,
     /// A terminal or a check. It uses a person's session, and is stored as `terminal`.
     Person,

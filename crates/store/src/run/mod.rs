@@ -237,7 +237,7 @@ impl Store {
         Ok(standing.unwrap_or(RunProgress::Ended))
     }
 
-    /// Notes that an update of this user takes the place of an active run. [`Outcome::Conflict`] if the run has ended, or
+    /// Notes that an update of this user replaces an active run. [`Outcome::Conflict`] if the run has ended, or
     /// another update takes its place.
     ///
     /// # Errors

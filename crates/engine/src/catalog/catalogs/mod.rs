@@ -2,7 +2,7 @@
 //!
 //! An upload first writes the whole folder, named by its digest (`catalog/<project>/<item>/<digest>` below the data
 //! folder), then the row with the archive. A crash in between leaves an unused folder, which the same upload uses
-//! again. Another server with the same database unpacks the archive into a folder of its own when it first needs the
+//! again. Another server with the same database unpacks the archive into its own folder when it first needs the
 //! item. A version never changes. A deployment keeps the versions of its creation ([`Catalogs::of_deployment`]) until
 //! it has no component of that item any more.
 //!

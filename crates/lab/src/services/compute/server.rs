@@ -184,7 +184,7 @@ pub struct ServerAddress {
 }
 
 impl Server {
-    /// The state in responses. Some tasks in progress have a state of their own.
+    /// The state in responses. Some tasks in progress have their own state.
     pub fn shown_status(&self) -> &'static str {
         match (self.status, self.task_state.as_deref()) {
             (Status::Active, Some("rebooting")) => "REBOOT",

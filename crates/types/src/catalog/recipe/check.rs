@@ -153,7 +153,7 @@ impl Recipe {
         }
     }
 
-    /// Ports and options are variables of the role, each with a name of its own.
+    /// Ports and options are variables of the role, each with its own name.
     fn check_names(&self, found: &mut Problems) {
         let ports = self.ports.iter().enumerate();
         let ports = ports.map(|(at, port)| (format!("ports.{at}.option"), &port.option));
