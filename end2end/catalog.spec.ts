@@ -119,7 +119,7 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
   await test.step('the newer version is compared, planned and rolled out', async () => {
     await page.goto(`/deployments/${deployment}`);
     const items = page.getByRole('region', { name: 'Catalogue items' });
-    await expect(items.locator('[data-item="greeter"]')).toContainText('1.1.0 is there');
+    await expect(items.locator('[data-item="greeter"]')).toContainText('1.1.0 is available');
     await items.scrollIntoViewIfNeeded();
     await items.getByRole('button', { name: 'Change version' }).click();
     const dialog = page.getByRole('dialog', { name: 'Another version of greeter' });

@@ -270,7 +270,7 @@ fn RollBack(view: RunView) -> impl IntoView {
     move || {
         let goals = goals.get();
         let last = goals.first()?;
-        let title = "Plan a return to what the deployment was before";
+        let title = "Plan a roll-back to the state before this run";
         let back = view! {
             <a class="button" href=roll_back_href(last) title=title><Icon name="undo-2" />"Roll back"</a>
         };

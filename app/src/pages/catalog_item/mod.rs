@@ -409,7 +409,7 @@ fn Relations(item: CatalogItem) -> impl IntoView {
                         <span class="meta">"Hands over "{offer.shares.join(", ")}"."</span>
                     })}
                     {offer.consumers.is_some().then(|| view! {
-                        <span class="meta">"Each connected component gets a secret of its own."</span>
+                        <span class="meta">"Each connected component gets its own secret."</span>
                     })}
                 </div>
             }

@@ -283,10 +283,10 @@ fn restore_question(deployment: &str, snapshot: &Snapshot) -> Question {
     let time = time.replace('T', " ");
     let mut body = vec![
         format!(
-            "The root disks of these servers become as they were at {time} UTC. Everything that was written on them since is lost, and the servers restart."
+            "The root disks of these servers return to their state at {time} UTC. All data written to them since then is lost, and the servers restart."
         ),
         String::from(
-            "Ids, addresses, networks and the template stay. Software becomes as it was then, but its records stay, so an update without changes leaves it alone. Check the deployment afterwards: a repair sets up software again that is not healthy. Software without health checks, or that is healthy as it was then, is set up again by an update that changes its properties.",
+            "Ids, addresses, networks and the template stay. The software on these disks returns to its state at that time, but Stackloom's records do not, so an update without changes does not set it up again. Check the deployment afterwards: a repair sets up unhealthy software again. To set up other software again, update its properties.",
         ),
     ];
     if !snapshot.left_alone.is_empty() {
@@ -294,7 +294,7 @@ fn restore_question(deployment: &str, snapshot: &Snapshot) -> Question {
         let left: Vec<String> = left
             .map(|one| format!("{} ({})", one.resource, one.why))
             .collect();
-        body.push(format!("Left alone: {}.", left.join(", ")));
+        body.push(format!("Not restored: {}.", left.join(", ")));
     }
     Question {
         title: format!("Restore {deployment} from {}?", snapshot.name),
@@ -368,7 +368,7 @@ mod tests {
         assert!(question.body[1].contains("Check the deployment afterwards"));
         assert_eq!(
             question.body.last().map(String::as_str),
-            Some("Left alone: web (it was replaced since).")
+            Some("Not restored: web (it was replaced since).")
         );
     }
 

@@ -145,7 +145,7 @@ fn Form(
     let problem = RwSignal::new(None::<Problem>);
     let is_busy = RwSignal::new(false);
     let explanation = if has_own_design {
-        "The design that the item brings along, tests/design.yaml, is deployed with the draft."
+        "The design in the item, tests/design.yaml, is deployed with the draft."
     } else {
         "A server with a network and a public address is created, and the draft is set up on it."
     };

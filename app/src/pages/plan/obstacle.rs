@@ -110,11 +110,11 @@ pub(super) fn ObstacleNote(page: Page) -> impl IntoView {
                         type="checkbox" prop:checked=move || page.replaces.get()
                         on:change=move |event| page.replaces.set(event_target_checked(&event))
                     />
-                    "Take its place: it begins no further step, those at work end, and the update is planned from what exists then"
+                    "Replace it: it begins no further step, its active steps end, and the update is planned from what exists then"
                 </label>
             }
             .into_any(),
-            _ => view! { <p class="quiet">"Its place cannot be taken. Wait for its end, or cancel it on its page."</p> }.into_any(),
+            _ => view! { <p class="quiet">"It cannot be replaced. Wait for its end, or cancel it on its page."</p> }.into_any(),
         };
         Some(view! {
             <div class="plan-obstacle" role="note">

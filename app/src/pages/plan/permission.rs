@@ -38,8 +38,8 @@ pub(super) fn PermissionQuestion(page: Page) -> impl IntoView {
         is_needed.get().then(|| {
             view! {
                 <fieldset class="parameters permission">
-                    <legend>"While nobody is here"</legend>
-                    <p>"This design hands out the address of a scaling policy. Signals to it are refused unless you permit the deployment to scale by itself."</p>
+                    <legend>"Unattended work"</legend>
+                    <p>"This design passes on the address of a scaling policy. Signals to it are refused unless you permit the deployment to scale by itself."</p>
                     <PermissionNotes />
                     {page.permission.fields(locked)}
                 </fieldset>

@@ -121,7 +121,7 @@ impl Starter {
                 Ok(started) => {
                     if instead_of.as_ref() == Some(&started.run) {
                         self.toasts
-                            .done("The update begins by itself when the steps at work have ended.");
+                            .done("The update begins by itself when the active steps have ended.");
                     }
                     if let Some(permission) = permission {
                         let given = client::permission_give(&started.deployment, &permission);
