@@ -195,11 +195,11 @@ test('an archive that is no item is refused in words, with the place', async ({ 
   await expect(alert(page)).toContainText('is no type of option');
   await shoot(page, 'catalog-refused');
   await upload(page, pack('linked', item('1.0.0'), { 'files/passwd': '/etc/passwd' }));
-  await expect(alert(page)).toContainText('links are not taken');
+  await expect(alert(page)).toContainText('links are not accepted');
   const text = join(folder, 'text.tar.gz');
   writeFileSync(text, 'not packed at all');
   await upload(page, text);
-  await expect(alert(page)).toContainText('no whole tar.gz archive');
+  await expect(alert(page)).toContainText('not a complete tar.gz archive');
 });
 
 test('a role of Galaxy is described by a form, and published', async ({ page }) => {

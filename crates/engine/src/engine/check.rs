@@ -302,7 +302,7 @@ fn leave_out_suspension(resources: &[ResourceRow], findings: &mut Vec<Finding>) 
 
 fn never_checked(row: &DeploymentRow) -> Error {
     Error::NotPossibleNow(format!(
-        "`{}` was not checked yet. Check it first: a repair mends what a check has found",
+        "`{}` was not checked yet. Check it first: a repair corrects the findings of a check",
         row.shown.name
     ))
 }

@@ -46,7 +46,7 @@ impl Attempt {
         let why = match changed {
             Ok(Ok(())) => {
                 let message =
-                    format!("`{server}` has made an SSH host key of its own, which is pinned now");
+                    format!("`{server}` has generated its own SSH host key, which is now pinned");
                 self.log.info(message).await;
                 return Ok(());
             }

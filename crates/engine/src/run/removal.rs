@@ -15,13 +15,15 @@ impl Attempt {
         let item = self.run_context.catalog.of_type(&spec.resource_type);
         let Some(item) = item.filter(|item| item.described.removes).cloned() else {
             let message =
-                format!("`{name}` stays installed on its server; only its server's end removes it");
+                format!("`{name}` stays installed on its server until the server is deleted");
             self.log.warn(message).await;
             return Ok(());
         };
         let work = self.work_on_what_is_there(name, spec.clone());
         if !self.is_led_to_server(spec, work.properties.get("host")) {
-            let message = format!("`{name}` is not taken off its server: the server goes too");
+            let message = format!(
+                "`{name}` is not removed from its server, because the server is deleted too"
+            );
             self.log.info(message).await;
             return Ok(());
         }

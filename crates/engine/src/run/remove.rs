@@ -228,7 +228,7 @@ impl Attempt {
                 Progress::Ready(ready) => {
                     let snapshot = ready.reference.as_str().unwrap_or_default().to_owned();
                     self.log
-                        .info(format!("a snapshot of {id} is kept: {snapshot}"))
+                        .info(format!("a snapshot of {id} was taken: {snapshot}"))
                         .await;
                     return Ok(());
                 }

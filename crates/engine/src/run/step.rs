@@ -305,7 +305,7 @@ impl Attempt {
             return Ok(None);
         };
         let public_key = public_key
-            .ok_or_else(|| Ended::lasting("the deployment's key pair is not there yet"))?;
+            .ok_or_else(|| Ended::lasting("the deployment's key pair is not created yet"))?;
         Ok(Some(Login {
             user: LOGIN_USER.into(),
             public_key,

@@ -276,7 +276,7 @@ impl Container for DockerContainer {
             Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => Ok(code),
             Some(Err(error)) => Err(error.into()),
             None => Err(SandboxError::Docker(
-                "Docker did not say how it ended".into(),
+                "Docker did not report its exit status".into(),
             )),
         }
     }

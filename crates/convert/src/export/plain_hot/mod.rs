@@ -153,7 +153,7 @@ fn edited_with_notes(document: &Document, edits: &[Edit], report: &mut Report) -
     let (document, why) = edited_or_anew(document, edits);
     if let Some(why) = why {
         let message =
-            format!("The template was written anew and lost its comments, order and quotes: {why}");
+            format!("The template was rewritten and lost its comments, order and quotes: {why}");
         report.changed("", message);
     }
     document

@@ -469,9 +469,11 @@ impl Item {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Error::Unavailable(format!("the catalogue's work broke off: {error}")))
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        Error::Unavailable(format!(
+            "the work of the catalogue was interrupted: {error}"
+        ))
+    })
 }
 
 #[cfg(test)]

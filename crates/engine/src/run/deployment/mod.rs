@@ -56,7 +56,7 @@ impl Attempt {
         {
             self.log
                 .info(format!(
-                    "`{name}` would run with the same values: nothing to do"
+                    "`{name}` would run with the same values, so it does not run"
                 ))
                 .await;
             return self
@@ -96,7 +96,8 @@ impl Attempt {
             return Ok(());
         };
         if !self.is_led_to_server(spec, work.properties.get("server")) {
-            let message = format!("`{name}` does not run on DELETE: its server goes too");
+            let message =
+                format!("`{name}` does not run on DELETE, because its server is deleted too");
             self.log.info(message).await;
             return Ok(());
         }

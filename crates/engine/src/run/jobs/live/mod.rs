@@ -562,7 +562,8 @@ impl Driver {
         for (name, followed) in self.followed.drain() {
             self.ended.insert(name, followed.positions());
         }
-        let text = format!("live output broke off ({error}); output comes at the end of each task");
+        let text =
+            format!("live output was interrupted ({error}); output comes at the end of each task");
         self.log.warn(text).await;
     }
 }
