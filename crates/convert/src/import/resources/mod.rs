@@ -339,7 +339,7 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
             .find(|(dropped, _)| *dropped == written)
         {
             importer.dropped.insert(name.clone());
-            let message = format!("`{written}` has no counterpart of its own: {why}");
+            let message = format!("`{written}` has no direct counterpart: {why}");
             importer.changed(&format!("Resources.{name}"), message);
         }
     }
