@@ -43,7 +43,7 @@ pub struct DeployRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_run: Option<String>,
     /// The `digest` of the plan that the user has reviewed. Refused with `plan-changed` if the plan has other changes now.
-    /// Without it, nothing is compared. With `instead_of`, it is compared before the run at work is stopped.
+    /// Without it, nothing is compared. With `instead_of`, it is compared before the active run is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_digest: Option<String>,
     /// For an update: id of the active run, which it replaces. That run begins no further step. When its active steps

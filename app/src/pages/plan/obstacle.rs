@@ -58,7 +58,7 @@ impl Page {
         self.replaces.get().then_some(run)
     }
 
-    /// True if the update can begin, now or in the place of the run at work. Tracks.
+    /// True if the update can begin, now or in place of the active run. Tracks.
     pub(super) fn is_free(self) -> bool {
         self.obstacle().is_none() || self.instead_of().is_some()
     }

@@ -79,7 +79,7 @@ impl Starter {
             _ => (None, None),
         });
         let instead_of = untrack(|| page.instead_of());
-        // The run at work changes the plan with each step, and the user has chosen to update what exists at its end.
+        // The active run changes the plan with each step, and the user has chosen to update what exists at its end.
         let plan_digest = digest.filter(|_| instead_of.is_none());
         let permission = page.permission_untracked();
         if let Some(problem) = permission.as_ref().and_then(PermissionRequest::problem) {

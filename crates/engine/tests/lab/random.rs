@@ -1,4 +1,4 @@
-//! Random sequences of what users and the world do to one deployment: deploy, update, replace a run at work, cancel, crash,
+//! Random sequences of what users and the world do to one deployment: deploy, update, replace an active run, cancel, crash,
 //! resume, roll back, suspend, take and restore snapshots, scale a group, wait at hooks, undeploy, check at any time, calls
 //! that fail, and a server that is deleted by somebody else and repaired. After each sequence, the deployment still reaches
 //! any template, the cloud holds its resources once, and an undeployment leaves nothing.
