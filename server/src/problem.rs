@@ -99,7 +99,7 @@ impl Error {
         Error::new(code, sentence(&error.to_string())).caused_by(chain(error))
     }
 
-    /// An error of a cloud for somebody who is not logged in: nothing about addresses and certificates inside. The log has the
+    /// An error of a cloud for a client that is not logged in: nothing about addresses and certificates inside. The log has the
     /// cause.
     pub fn from_login(error: &openstack::Error) -> Error {
         let detail = match error {

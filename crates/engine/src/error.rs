@@ -115,7 +115,7 @@ pub enum Error {
     /// The project's items would exceed this many MiB together.
     #[error("this project's items would have more than {0} MiB together, all versions counted")]
     CatalogFull(i64),
-    /// Somebody else has started a run since the user looked.
+    /// Another user has started a run since the user looked.
     #[error("`{name}` has changed since you looked: {author} started a run ({}) at {created}", store::to_text(.kind))]
     Changed {
         /// The deployment's name.

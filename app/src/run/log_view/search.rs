@@ -1,4 +1,4 @@
-//! Search in the log: hits of the loaded lines at once, those of older lines from the server, which go on to come in until all
+//! Search in the log: hits of the loaded lines at once, those of older lines from the server, which keep arriving until all
 //! lines are searched or the search changes.
 
 use leptos::prelude::*;

@@ -164,7 +164,7 @@ pub enum Progress {
     /// after the resource's name: "was not resized to `m1.huge`: ...".
     Unchanged(String),
     /// The resource waited for something that did not happen. Another attempt of the same step would not help; a later
-    /// one waits anew, with another resource. The text is displayed after the resource's name.
+    /// one waits again, with another resource. The text is displayed after the resource's name.
     GaveUp(String),
 }
 

@@ -163,7 +163,7 @@ pub enum Event {
     Resume,
     /// Another run takes over the always-run steps: a paused run is undeployed.
     Abandon,
-    /// An update takes the run's place: no further step begins, and those at work go on to their end. Hooks and pauses
+    /// An update replaces the run: no further step begins, and active ones continue to their end. Hooks and pauses
     /// end at once. Nothing happens if no step is left.
     GiveWay,
     /// A step succeeded.

@@ -1,7 +1,7 @@
-//! Hooks: steps that wait until a person lets the run go on.
+//! Hooks: steps that wait until a person releases the run.
 //!
 //! The release is a mark in the step's row. So any server can receive it, and a run that is taken up again after a crash
-//! waits further, or goes on.
+//! waits further, or continues.
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@
 //! 3. sshd gets the own key.
 //! 4. When a new connection has shown it, it alone is pinned.
 //!
-//! A crash at any point leaves a pinned key that the server shows, and the next run goes on from there. A server that cannot do
+//! A crash at any point leaves a pinned key that the server shows, and the next run continues from there. A server that cannot do
 //! it, such as one without `ssh-keygen`, keeps the given key, and the log says so.
 
 use std::time::Duration;
@@ -164,7 +164,7 @@ enum HostKeyError {
     Ssh(SshError),
     /// The cloud did not store the key.
     Cloud(openstack::Error),
-    /// The step cannot go on.
+    /// The step cannot continue.
     Ended(Ended),
 }
 

@@ -72,7 +72,7 @@ fn host_name(name: &str) -> Option<String> {
 /// The tasks that write a component's block, or remove it if there are no names.
 ///
 /// A server in a container has its file mounted, so that it cannot be replaced and is written in place. On images such as
-/// Debian's, cloud-init writes the file anew at each boot: it is told to keep all but the server's own name.
+/// Debian's, cloud-init writes the file again at each boot: it is told to keep all but the server's own name.
 pub(super) fn tasks(names: &BTreeMap<String, IpAddr>) -> Vec<Value> {
     let lines: Vec<String> = names
         .iter()

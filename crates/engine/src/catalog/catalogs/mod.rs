@@ -182,7 +182,7 @@ impl Catalogs {
     /// Adds an item from a tar.gz or zip to a project's catalogue. A role without a manifest gets `manifest`.
     ///
     /// # Errors
-    /// If the archive is not an item, its name is one of the server's own, its version exists with other files, somebody else
+    /// If the archive is not an item, its name is one of the server's own, its version exists with other files, another user
     /// owns the item, or the project has no room left.
     pub async fn publish(
         &self,
