@@ -49,7 +49,7 @@ fn HookNote(view: RunView, step: String) -> impl IntoView {
     let button = use_session().can_change().then(|| {
         view! {
             <button type="button" class="button" data-look="primary" data-size="small" disabled=move || sent.get() on:click=go_on>
-                <Icon name="play" />"Go on"
+                <Icon name="play" />"Continue"
             </button>
         }
     });
