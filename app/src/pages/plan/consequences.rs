@@ -134,7 +134,7 @@ fn of_property(change: &Change, property: &PropertyChange) -> Option<Consequence
             "Servers behind it have no external connectivity while the gateway changes, and its own public address can change.",
         ),
         ("OS::Neutron::FloatingIP" | "OS::Neutron::FloatingIPAssociation", "port_id") => {
-            note("The public address leads elsewhere from then on; its open connections break.")
+            note("The public address moves to another port; its open connections break.")
         }
         ("OS::Cinder::Volume", "size") if is_smaller(property) => note(
             "A volume cannot shrink. In a roll-back it keeps its size; any other update fails.",

@@ -185,7 +185,7 @@ impl RunTask {
             }
             RunKind::Restore => {
                 return Some(
-                    "Servers whose step did not succeed can have old or new data, or be in error: check the deployment, then restore again.",
+                    "Servers whose step did not succeed can have old or new data, or be in state ERROR: check the deployment, then restore again.",
                 );
             }
             _ => {}
