@@ -1,4 +1,4 @@
-//! Rate limits by key: so many at once, then one in each interval.
+//! Rate limits by key: a burst, then one in each interval.
 //!
 //! Each key has one time: when all that it used is regained (the generic cell rate algorithm). [`crate::attempts`] limits
 //! failures only, and lets successes pass at any rate.

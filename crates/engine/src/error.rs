@@ -155,7 +155,7 @@ pub enum Error {
         /// The end of the cooldown, in RFC 3339.
         until: String,
     },
-    /// The project has as many as this server allows.
+    /// The project has reached the server's limit.
     #[error("this project has {limit} {what}, which is the limit of this server")]
     ProjectFull {
         /// The kind, in the plural.

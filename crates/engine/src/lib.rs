@@ -33,7 +33,7 @@
 //!
 //! # Beside a change
 //!
-//! A deployment has one change at a time; only the unique index of its unfinished runs says so. Commands and checks run
+//! A deployment has one change at a time; enforced only by the unique index of its unfinished runs. Commands and checks run
 //! beside it. A step that works on a server locks it, so a command and a change take turns on each server (`run::lock`,
 //! `store::Store::step_lock`). A check locks nothing and leaves out what runs work on (`engine::at_work`).
 //!

@@ -74,7 +74,7 @@ pub enum Wanted {
     NoMore,
 }
 
-/// The answers of a component's health checks.
+/// The results of a component's health checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
     /// All of them succeeded.

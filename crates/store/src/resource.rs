@@ -299,7 +299,7 @@ pub(crate) async fn change(
     }
 }
 
-/// Stores the answers of a component's health checks. `run` is the deployment's newest run at that time.
+/// Stores the results of a component's health checks. `run` is the deployment's newest run at that time.
 pub(crate) async fn set_health(
     connection: &mut Connection,
     deployment: &str,

@@ -97,7 +97,7 @@ impl Workspace {
         true
     }
 
-    /// Folds the network of the selection, or unfolds it. A server of a network stands for the network.
+    /// Folds the network of the selection, or unfolds it. For a server, its network is used.
     pub fn fold_selected(self) {
         if self.selected_network().is_none_or(|name| !self.fold(&name)) {
             self.announce("Select a network to fold it");

@@ -1,4 +1,4 @@
-//! The reference that a line stands for: its field in a form, and its removal.
+//! The reference that a line represents: its field in a form, and its removal.
 //!
 //! A line with its own resource, such as a router's interface, is deleted with that resource.
 
@@ -11,7 +11,7 @@ use hot::{
 use super::{CommandInput, Proposal, Refusal, property_path};
 use crate::drawing::{Drawing, Edge, EdgeKind, interfaces};
 
-/// The reference that a line stands for.
+/// The reference that a line represents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// Resource with the reference. It can be a part of the node at the start of the line.
@@ -88,7 +88,7 @@ pub fn connection(template: &Template, drawing: &Drawing, edge: &Edge) -> Option
     }
 }
 
-/// The removal of the reference that a line stands for. Both resources stay.
+/// The removal of the reference that a line represents. Both resources stay.
 ///
 /// # Errors
 /// The reason why the reference cannot be removed.

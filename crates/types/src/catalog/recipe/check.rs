@@ -29,7 +29,7 @@ impl Recipe {
         found.0
     }
 
-    /// The problems of what stands in the manifest: name, version, texts, ports and names of options.
+    /// The problems of the manifest: name, version, texts, ports and names of options.
     pub(in crate::catalog) fn check_manifest(&self) -> Vec<Diagnostic> {
         let mut found = Problems(Vec::new());
         self.check_head(&mut found);
