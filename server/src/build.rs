@@ -47,7 +47,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A server that is ready to accept connections.
 pub struct Server {
     router: Router,
-    /// Takes signals and nothing else.
+    /// Routes of the address for signals only.
     signals: Router,
     services: Services,
 }

@@ -31,10 +31,10 @@ impl<K: Eq + Hash> Rates<K> {
         }
     }
 
-    /// Takes one.
+    /// Consumes one unit of the rate.
     ///
     /// # Errors
-    /// The time until one can be taken. Then nothing is taken.
+    /// The time until the next unit is available. Nothing is consumed then.
     pub fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
         let all = self.regained_at.lock();
         let mut all = all.unwrap_or_else(PoisonError::into_inner);

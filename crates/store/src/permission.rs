@@ -277,7 +277,7 @@ impl Transaction {
 }
 
 impl Operator {
-    /// Takes the checks that are due, and sets the time of the next ones. Of several servers with a lease, one gets each.
+    /// Claims the checks that are due, and sets the time of the next ones. Of several servers with a lease, one gets each.
     ///
     /// # Errors
     /// If the database fails.

@@ -21,7 +21,7 @@ pub enum Search {
     Failed,
 }
 
-/// Has the server search the lines that are not loaded.
+/// Searches, on the server, the lines that are not loaded.
 pub fn search_older(state: LogState) {
     // Number of the current search. An answer to another one ends that one.
     let current = StoredValue::new(0_u32);

@@ -320,7 +320,7 @@ impl Engine {
         self.run_to_completion(Box::pin(begun)).await
     }
 
-    /// Lets the server act on a deployment while nobody is logged in, with an application credential of this user. An
+    /// Permits the server to act on a deployment while nobody is logged in, with an application credential of this user. An
     /// earlier permission ends.
     ///
     /// # Errors

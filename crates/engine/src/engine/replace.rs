@@ -117,7 +117,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Lets a run give way, and waits for its end.
+    /// Ends a run for the update that replaces it, and waits for its end.
     async fn make_way(&self, actor: &Actor, row: &DeploymentRow, run: &str) -> Result<()> {
         let (store, tenant) = (&self.core.store, &actor.tenant);
         if store.run_replace(tenant, run, &actor.user).await? == Outcome::Conflict {
@@ -148,7 +148,7 @@ impl Engine {
         }
     }
 
-    /// Tells a run's task, if it is here, to begin no further step. A run that is ending anyway does not need to know.
+    /// Requests that a run's task, if it is here, begins no further step. A run that is ending anyway does not need to know.
     pub(super) async fn let_give_way(&self, run: &str) {
         let Some(task) = self.active_runs.task_of(run) else {
             return;

@@ -10,7 +10,7 @@ use super::{
 };
 
 impl Attempt {
-    /// Takes a component's software off its server, if the server stays and the item brings a removal.
+    /// Removes a component's software from its server, if the server stays and the item has removal tasks.
     pub(super) async fn remove_component(&self, name: &str, spec: &ResourceSpec) -> StepResult {
         let item = self.run_context.catalog.of_type(&spec.resource_type);
         let Some(item) = item.filter(|item| item.described.removes).cloned() else {

@@ -244,7 +244,7 @@ impl Meter {
         }
     }
 
-    /// Takes a number of bytes, and waits while they come too fast.
+    /// Counts a number of bytes, and waits while the rate is too high.
     pub async fn take(&mut self, count: usize) -> Permit {
         let (before, count) = (self.bytes, count as u64);
         self.bytes = before.saturating_add(count);

@@ -60,7 +60,7 @@ impl BreakingWay {
         &self.address
     }
 
-    /// Lets the connection with the next `COMMIT` break.
+    /// Breaks the connection with the next `COMMIT`.
     pub fn break_at_commit(&self, lost: Lost) {
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(lost);
     }

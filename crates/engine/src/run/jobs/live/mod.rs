@@ -341,7 +341,7 @@ impl Driver {
         self.answer_if_read();
     }
 
-    /// Gives the end of a task more time: its live output continues.
+    /// Extends the wait for the end of a task: its live output continues.
     fn wait_on(&mut self, program: Option<&str>) {
         if let Some(waiting) = &mut self.waiting
             && waiting.program.as_deref() == program
