@@ -71,7 +71,7 @@ async fn the_run_at_work_ends_after_its_steps_and_the_update_goes_on_from_there(
             .reason
             .as_deref()
             .unwrap()
-            .starts_with("replaced: an update takes its place")
+            .starts_with("replaced: an update continues")
     );
     let ended = steps(&replaced);
     assert_eq!(
