@@ -47,7 +47,9 @@ impl Attempt {
         if let Some(detached) = &detached {
             files.insert("jobs".into(), detached.folder.path().into_bytes());
         }
-        self.log.info(format!("removing `{name}` from `{host}`")).await;
+        self.log
+            .info(format!("removing `{name}` from `{host}`"))
+            .await;
         let job = self.job(files, ansible::playbook_command(), route, private_key);
         let output = self.in_sandbox(&job, &|_| false, detached).await?;
         if output.code == 0 {
