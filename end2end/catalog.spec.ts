@@ -213,7 +213,7 @@ test('a role of Galaxy is described by a form, and published', async ({ page }) 
   await upload(page, pack('pager', role));
   const dialog = page.getByRole('dialog', { name: 'Describe the role' });
   await expect(dialog.getByLabel('Name', { exact: true })).toHaveValue('pager');
-  await expect(dialog).toContainText('The role was made for EL.');
+  await expect(dialog).toContainText('The role supports EL.');
   await expect(dialog.getByRole('group', { name: 'port 1' }).getByLabel('Option')).toHaveValue('pager_port');
   await dialog.getByLabel('Title').fill('');
   await dialog.getByRole('button', { name: 'Publish' }).click();

@@ -110,7 +110,7 @@ pub(super) fn retired(text: &str) -> Result<Vec<ResourceType>, String> {
 
 /// The `show` attribute of every Heat resource.
 fn show() -> Attribute {
-    attribute("show", "All that the cloud tells about it.")
+    attribute("show", "All attributes, as the cloud returns them.")
 }
 
 fn root(text: &str) -> Result<Node, String> {
