@@ -130,7 +130,7 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
   await test.step('the newer version is compared, planned and rolled out', async () => {
     await page.goto(`/deployments/${deployment}`);
     const items = page.getByRole('region', { name: 'Catalogue items' });
-    await expect(items.locator('[data-item="greeter"]')).toContainText('1.1.0 is there');
+    await expect(items.locator('[data-item="greeter"]')).toContainText('1.1.0 is available');
     await items.scrollIntoViewIfNeeded();
     await items.getByRole('button', { name: 'Change version' }).click();
     const dialog = page.getByRole('dialog', { name: 'Another version of greeter' });
@@ -217,11 +217,11 @@ test('an archive that is no item is refused in words, with the place', async ({ 
   await expect(alert(page)).toContainText('is no type of option');
   await shoot(page, 'catalog-refused');
   await upload(page, pack('linked', item('1.0.0'), { 'files/passwd': '/etc/passwd' }));
-  await expect(alert(page)).toContainText('links are not taken');
+  await expect(alert(page)).toContainText('links are not accepted');
   const text = join(folder, 'text.tar.gz');
   writeFileSync(text, 'not packed at all');
   await upload(page, text);
-  await expect(alert(page)).toContainText('no whole tar.gz archive');
+  await expect(alert(page)).toContainText('not a complete tar.gz archive');
 });
 
 test('a draft is listed until somebody deletes it', async ({ page }) => {
@@ -250,7 +250,7 @@ test('a role of Galaxy is described by a form, and published', async ({ page }) 
   await upload(page, pack('pager', role));
   const dialog = page.getByRole('dialog', { name: 'Describe the role' });
   await expect(dialog.getByLabel('Name', { exact: true })).toHaveValue('pager');
-  await expect(dialog).toContainText('The role was made for EL.');
+  await expect(dialog).toContainText('The role supports EL.');
   await expect(dialog.getByRole('group', { name: 'port 1' }).getByLabel('Option')).toHaveValue('pager_port');
   await dialog.getByLabel('Title').fill('');
   await dialog.getByRole('button', { name: 'Publish' }).click();

@@ -174,7 +174,7 @@ test('a session that ends while one types costs nothing', async ({ page, context
   const text = (await textOf(editor)).replace('before', 'typed after the session ended');
   await pasteOver(editor, text);
   const notice = page.getByRole('alert').filter({ hasText: 'Your session has ended' });
-  await expect(notice).toContainText('kept on this machine');
+  await expect(notice).toContainText('stored in this browser');
   await shoot(page, 'session-ended');
   await notice.getByRole('link', { name: 'Log in' }).click();
   await expect(page).toHaveURL(/\/login\?next=/);

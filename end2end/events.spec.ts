@@ -39,7 +39,7 @@ test('a deployment lists its last events and who may change it', async ({ page }
     await login(page, { ...demo, user: 'reader', password: 'reader' });
     await page.goto(`/deployments/${started.deployment}`);
     await expect(events.locator('[data-who]')).toContainText('Users with the role member, ');
-    await expect(events.locator('[data-who]')).toContainText('You may only look');
+    await expect(events.locator('[data-who]')).toContainText('You have read access only');
     await expect(events.getByRole('table')).toHaveCount(0);
   });
 

@@ -15,7 +15,7 @@ test('a run waits for a person before and after a resource', async ({ page, requ
   const design = { name: 'held', template, files: { 'hooks.yaml': hooks }, environments: ['hooks.yaml'] };
   const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', design);
   await page.goto(`/runs/${started.run}`);
-  const goOn = page.getByRole('button', { name: 'Go on', exact: true });
+  const goOn = page.getByRole('button', { name: 'Continue', exact: true });
   const before = page.getByRole('status').filter({ hasText: 'waits for you before subnet is created' });
   await expect(before).toBeVisible();
   await expect(page.locator('[data-step="subnet:pre-create"]')).toContainText('Wait for you');
@@ -28,7 +28,7 @@ test('a run waits for a person before and after a resource', async ({ page, requ
   await expect(check).toContainText('All compared resources are as deployed.');
   await page.goto(`/runs/${started.run}`);
 
-  await before.getByRole('button', { name: 'Go on' }).click();
+  await before.getByRole('button', { name: 'Continue' }).click();
   const after = page.getByRole('status').filter({ hasText: 'waits for you: subnet is created' });
   await expect(after).toBeVisible();
   await goOn.focus();

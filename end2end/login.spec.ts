@@ -6,7 +6,7 @@ import { applicationCredential } from './support/lab.ts';
 test('the demo account gets in, and out again', async ({ page }) => {
   const complaints = watchConsole(page);
   await loginByForm(page);
-  await page.getByRole('button', { name: 'Person and settings' }).click();
+  await page.getByRole('button', { name: 'User and settings' }).click();
   await page.getByRole('button', { name: 'Log out' }).click();
   await expect(page).toHaveURL(/\/login/);
   await page.goto('/designs');
@@ -68,7 +68,7 @@ test('a session elsewhere is seen and ended, and the audit log tells of it', asy
   const elsewhere = await browser.newPage();
   await login(elsewhere);
   await login(page);
-  await page.getByRole('button', { name: 'Person and settings' }).click();
+  await page.getByRole('button', { name: 'User and settings' }).click();
   await page.getByRole('link', { name: 'Your sessions' }).click();
   await expect(page.getByRole('row').filter({ hasText: 'This browser' })).toHaveCount(1);
   await shoot(page, 'sessions');
@@ -82,7 +82,7 @@ test('a session elsewhere is seen and ended, and the audit log tells of it', asy
   }).toPass();
   await elsewhere.close();
 
-  await page.getByRole('button', { name: 'Person and settings' }).click();
+  await page.getByRole('button', { name: 'User and settings' }).click();
   await page.getByRole('link', { name: 'Audit log' }).click();
   const rows = page.getByRole('row');
   await expect(rows.nth(1)).toContainText('demo');

@@ -33,8 +33,8 @@ test('a deployment scales and repairs itself while nobody is here, until somebod
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'alone', template });
   await page.goto(`/designs/${design.id}/plan`);
   const started = await test.step('the plan asks in plain words, and nothing is permitted by itself', async () => {
-    const asked = page.getByRole('group', { name: 'While nobody is here' });
-    await expect(asked).toContainText('This design hands out the address of a scaling policy.');
+    const asked = page.getByRole('group', { name: 'Unattended work' });
+    await expect(asked).toContainText('This design passes on the address of a scaling policy.');
     await expect(asked.getByRole('checkbox', { name: 'Scale when a policy is signalled' })).not.toBeChecked();
     await shoot(page, 'permission-plan');
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
@@ -51,7 +51,7 @@ test('a deployment scales and repairs itself while nobody is here, until somebod
   expect(refused.text).toContain('A member of the project can give a permission');
 
   await page.goto(`/deployments/${started.deployment}`);
-  const section = page.getByRole('region', { name: 'While nobody is here' });
+  const section = page.getByRole('region', { name: 'Unattended work' });
   await test.step('a member gives the permission', async () => {
     await section.getByText('Let the server act while nobody is logged in').click();
     const give = section.getByRole('button', { name: 'Give permission' });

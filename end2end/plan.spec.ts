@@ -127,7 +127,7 @@ test('a plan that is no longer what was seen is not deployed, and the new one is
     await route.continue({ postData: { ...body, plan_digest: '0'.repeat(64) } });
   }, { times: 1 });
   await deploy.click();
-  await expect(alert(page)).toContainText('The plan is no longer what you saw');
+  await expect(alert(page)).toContainText('The plan is no longer the one that you reviewed');
   expect(await api<unknown[]>(page, 'GET', '/deployments')).not.toContainEqual(expect.objectContaining({ name: 'moved' }));
 
   await page.getByRole('button', { name: 'Show the new plan' }).click();

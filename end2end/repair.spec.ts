@@ -61,7 +61,7 @@ test('what somebody deleted or changed in the cloud is found, shown and repaired
 
   await test.step('afterwards it is whole again', async () => {
     await page.goto(`/deployments/${started.deployment}`);
-    await expect(section).toContainText('A run has come after the last check.');
+    await expect(section).toContainText('A run began after the last check.');
     await check.click();
     await expect(section).toContainText('All compared resources are as deployed.');
   });

@@ -24,7 +24,7 @@ test('an update is planned while a run is at work, and takes its place', async (
   await test.step('the run at work is named, and the choice is clear', async () => {
     await expect(note.getByRole('link', { name: 'Deploy by demo' })).toBeVisible();
     await expect(update).toBeDisabled();
-    await note.getByLabel(/Take its place: it begins no further step/).check();
+    await note.getByLabel(/Replace it: it begins no further step/).check();
     await expect(update).toBeEnabled();
     await shoot(page, 'replace-plan');
   });

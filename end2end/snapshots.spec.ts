@@ -34,7 +34,7 @@ test('a snapshot is taken, restored and deleted', async ({ page, request }) => {
   await shoot(page, 'snapshots');
   await row.getByRole('button', { name: 'Restore before the upgrade' }).click();
   const question = page.getByRole('dialog', { name: 'Restore keeper from before the upgrade?' });
-  await expect(question).toContainText('Everything that was written on them since is lost');
+  await expect(question).toContainText('All data written to them since then is lost');
   await expect(question.getByRole('listitem')).toHaveText(['disk', 'web']);
   await shoot(page, 'snapshot-restore');
   await question.getByRole('button', { name: 'Restore' }).click();

@@ -30,7 +30,7 @@ test('a deployment is suspended, shown as such, and resumed', async ({ page, req
     await main.getByRole('button', { name: 'Suspend', exact: true }).click();
     const question = page.getByRole('dialog', { name: 'Suspend sleepy?' });
     await expect(question).toContainText('with their memory kept');
-    await expect(question).toContainText('Volumes and floating IPs go on costing');
+    await expect(question).toContainText('Volumes and floating IPs still cost');
     await expect(question).toContainText('db');
     await shoot(page, 'suspend');
     await question.getByRole('button', { name: 'Suspend' }).click();
@@ -71,7 +71,7 @@ test('a deployment is suspended, shown as such, and resumed', async ({ page, req
     await page.goto(deployment);
     await main.getByRole('button', { name: 'Resume servers' }).click();
     const question = page.getByRole('dialog', { name: 'Resume sleepy?' });
-    await expect(question).toContainText('go on where they were suspended');
+    await expect(question).toContainText('continue where they were suspended');
     await question.getByRole('button', { name: 'Resume', exact: true }).click();
     await expect(page.getByTestId('success')).toContainText('Resume succeeded', { timeout: 60_000 });
     await page.goto(deployment);

@@ -209,7 +209,7 @@ fn PersonMenu() -> impl IntoView {
     };
     let face = view! { <span class="face" aria-hidden="true">{initial}</span> }.into_any();
     view! {
-        <Menu id=MENU label="Person and settings" button=face>
+        <Menu id=MENU label="User and settings" button=face>
             <div class="menu-head">{who}</div>
             <div class="menu-row"><span>"Theme"</span><ThemeSwitch /></div>
             <a class="menu-item" href="/sessions" on:click=move |_| menu::close(MENU)>

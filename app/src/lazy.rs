@@ -3,7 +3,7 @@
 //! The core contains the login page and the list of designs, which users see first. The build splits off two
 //! pieces: `designer` (palette, gestures, forms, undo) and `pages` (plan, runs, deployments, catalogue). Code used by
 //! both, such as the parser and the drawing, is a third piece that is loaded with either. Validation and planning are
-//! in a module of their own, in a worker (`planning`).
+//! in a separate module, in a worker (`planning`).
 //!
 //! The server renders every page completely and links the page's piece in the document's head, so that its download
 //! begins while the core starts. On the list of designs the pieces are fetched when the browser is idle ([`warm_up`]),

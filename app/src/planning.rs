@@ -36,7 +36,7 @@ thread_local! {
 
 /// A template to plan, for a new deployment with the parameters' defaults.
 pub struct Template<'a> {
-    /// Its text.
+    /// Text of the template.
     pub text: &'a str,
     /// Files beside it.
     pub bundle: &'a Bundle,

@@ -160,7 +160,7 @@ struct Recorded<'a> {
 }
 
 impl Recorder {
-    /// For actions on a deployment that no request of a person started.
+    /// A recorder for actions on a deployment that no user's request started.
     pub fn unattended(services: &Services, deployment: &str) -> Recorder {
         Recorder {
             services: services.clone(),

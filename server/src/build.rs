@@ -47,7 +47,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A server that is ready to accept connections.
 pub struct Server {
     router: Router,
-    /// Takes signals and nothing else.
+    /// Routes of the address for signals only.
     signals: Router,
     services: Services,
 }
@@ -108,7 +108,7 @@ impl Server {
         serve::serve(listener, self.router.clone(), config, self.closing())
     }
 
-    /// The same for signals only: all other paths are not found.
+    /// Serves signals only: all other paths are not found.
     pub fn serve_signals(&self, listener: TcpListener) -> impl Future<Output = ()> + Send + use<> {
         let config = self.services.config.clone();
         serve::serve(listener, self.signals.clone(), config, self.closing())

@@ -40,7 +40,7 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_KEY_FILE")]
     pub key_file: Option<PathBuf>,
 
-    /// The same keys, separated by commas. For the environment only: everybody on the machine sees flags.
+    /// The server's own keys, separated by commas. For the environment only: everybody on the machine sees flags.
     #[arg(long, env = "STACKLOOM_KEYS", hide_env_values = true)]
     pub keys: Option<String>,
 
@@ -182,7 +182,7 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_LOGINS", default_value_t = 8)]
     pub logins: usize,
 
-    /// The same for one client address.
+    /// Maximum number of parallel logins and checks of unknown tokens of one client address.
     #[arg(long, env = "STACKLOOM_ADDRESS_LOGINS", default_value_t = 4)]
     pub address_logins: usize,
 
@@ -238,7 +238,7 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_COMPUTATIONS", default_value_t = engine_defaults::COMPUTATIONS)]
     pub computations: usize,
 
-    /// The same for one project.
+    /// Templates of one project that are checked, planned or converted at the same time.
     #[arg(long, env = "STACKLOOM_PROJECT_COMPUTATIONS", default_value_t = engine_defaults::PROJECT_COMPUTATIONS)]
     pub project_computations: usize,
 

@@ -99,7 +99,7 @@ impl Error {
         Error::new(code, sentence(&error.to_string())).caused_by(chain(error))
     }
 
-    /// An error of a cloud for somebody who is not logged in: nothing about addresses and certificates inside. The log has the
+    /// An error of a cloud for a client that is not logged in: nothing about addresses and certificates inside. The log has the
     /// cause.
     pub fn from_login(error: &openstack::Error) -> Error {
         let detail = match error {
@@ -110,7 +110,7 @@ impl Error {
                 format!("Cloud `{cloud}` has a certificate that this server does not trust.")
             }
             openstack::Error::NotOpenStack { cloud, .. } => {
-                format!("What answers for cloud `{cloud}` is not OpenStack.")
+                format!("The service at the address of cloud `{cloud}` is not OpenStack.")
             }
             _ => return Error::from_cloud(error),
         };
@@ -229,12 +229,12 @@ impl From<engine::Error> for Error {
             engine::Error::NotFound { what, id } => return Error::not_found(what, id),
             engine::Error::Cloud(cause) => return Error::from_cloud(cause),
             engine::Error::NameTaken(_) => "Name taken",
-            engine::Error::BadName(_) => "Not a name",
+            engine::Error::BadName(_) => "Invalid name",
             engine::Error::Refused(_) => "Template refused",
             engine::Error::QuotaExceeded(_) => "Quota exceeded",
-            engine::Error::Busy(_) => "A run is at work",
+            engine::Error::Busy(_) => "A run is in progress",
             engine::Error::NotPossibleNow(_) | engine::Error::Lost(_) => "Not possible now",
-            engine::Error::NoVault => "Nowhere to keep secrets",
+            engine::Error::NoVault => "No place for secrets",
             engine::Error::ItemRefused(_) => "Item refused",
             engine::Error::RepositoryRefused(_) => "Repository refused",
             engine::Error::ItemNameTaken(_) => "Name taken",
@@ -242,14 +242,14 @@ impl From<engine::Error> for Error {
             engine::Error::TooManyVersions { .. } | engine::Error::CatalogFull(_) => {
                 "Catalogue full"
             }
-            engine::Error::ItemOwned { .. } => "Somebody else's item",
+            engine::Error::ItemOwned { .. } => "Item of another owner",
             engine::Error::ProjectFull { .. } => "Project full",
             engine::Error::Changed { .. } => "Deployment changed",
             engine::Error::PlanChanged => "Plan changed",
-            engine::Error::GroupSize { .. } => "Not a size of the group",
+            engine::Error::GroupSize { .. } => "Group size out of range",
             engine::Error::Cooldown { .. } => "Scaled a short time ago",
             engine::Error::SignalRefused => "Signal refused",
-            engine::Error::SignalInvalid(_) => "Not a signal",
+            engine::Error::SignalInvalid(_) => "Invalid signal",
             engine::Error::NotPermitted(_) => "Not permitted",
             engine::Error::Unavailable(_) => "Engine unavailable",
             engine::Error::ProjectComputes => "Too many templates at once",

@@ -1,4 +1,4 @@
-//! Rate limits by key: so many at once, then one in each interval.
+//! Rate limits by key: a burst, then one in each interval.
 //!
 //! Each key has one time: when all that it used is regained (the generic cell rate algorithm). [`crate::attempts`] limits
 //! failures only, and lets successes pass at any rate.
@@ -13,7 +13,7 @@ use std::{
 /// Maximum number of keys with something left to regain. Beyond it, new keys are refused.
 const KEYS_MAX: usize = 100_000;
 
-/// The same limit for every key. Clones share the counts.
+/// A rate limit, the same for every key. Clones share the counts.
 #[derive(Clone)]
 pub struct Rates<K> {
     burst: u32,
@@ -31,10 +31,10 @@ impl<K: Eq + Hash> Rates<K> {
         }
     }
 
-    /// Takes one.
+    /// Consumes one unit of the rate.
     ///
     /// # Errors
-    /// The time until one can be taken. Then nothing is taken.
+    /// The time until the next unit is available. Nothing is consumed then.
     pub fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
         let all = self.regained_at.lock();
         let mut all = all.unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Planning beside the pages: a wasm module of its own in a web worker, so that no plan blocks a frame and the pages'
+//! Planning beside the pages: its own wasm module in a web worker, so that no plan blocks a frame and the pages'
 //! program has no planner. `worker.js` starts it; `app::planning` asks it.
 
 use std::cell::RefCell;

@@ -378,9 +378,9 @@ struct BrowserBench<'a> {
     pages: build::Profile,
     programs: build::Profile,
     catalog: &'a Path,
-    /// Its result file.
+    /// Result file of the benchmark.
     file: &'a str,
-    /// Its environment variables.
+    /// Environment variables of the benchmark.
     variables: &'a [(&'a str, &'a str)],
 }
 

@@ -188,7 +188,7 @@ fn signal_address(address: &str, lab: &Lab) -> Result<Option<SocketAddr>> {
     Ok(Some(signals))
 }
 
-/// True for an address that stands for all of this machine.
+/// True for an address that means all addresses of this machine.
 fn is_everywhere(address: &str) -> bool {
     address
         .parse::<SocketAddr>()

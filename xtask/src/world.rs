@@ -17,7 +17,7 @@ use crate::server::Server;
 use crate::shell::cmd;
 use crate::{clouds, http, paths};
 
-/// Name, address and external network of each lab. Tests that run at the same time have a lab of their own.
+/// Name, address and external network of each lab. Tests that run at the same time have their own lab.
 const LABS: [(&str, &str, &str); 2] = [
     ("e2e", "127.0.0.1:9600", "172.31.0.0/24"),
     ("e2e-2", "127.0.0.1:9601", "172.31.1.0/24"),

@@ -84,7 +84,7 @@ pub enum ItemSource {
 }
 
 impl ItemSource {
-    /// Its name, for the user.
+    /// Name of the source, for users.
     pub fn name(&self) -> String {
         match self {
             ItemSource::File(file) => file.name(),

@@ -30,7 +30,7 @@ pub async fn run_resume(id: &str) -> Answer<()> {
     done("POST", &format!("/runs/{}/resume", browser::encode(id))).await
 }
 
-/// `POST /runs/{id}/release`: lets the run go on that waits at a hook.
+/// `POST /runs/{id}/release`: releases a run that waits at a hook.
 pub async fn run_release(id: &str, step: &str) -> Answer<()> {
     let path = format!("/runs/{}/release", browser::encode(id));
     let hook = HookRelease {

@@ -163,9 +163,9 @@ fn Place(
 /// Text about the location of the unsaved changes.
 fn draft_location_text(saving: Saving) -> &'static str {
     if saving.draft_kept.get() {
-        "Your work is kept on this machine."
+        "Your work is stored in this browser."
     } else {
-        "Your work is on this page only: it is too long to be kept on this machine, so copy it before you leave."
+        "Your work is on this page only: it is too large for this browser's storage, so copy it before you leave."
     }
 }
 

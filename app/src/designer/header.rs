@@ -123,7 +123,7 @@ fn SaveMark(workspace: Workspace) -> impl IntoView {
         let (word, icon, title, look) = match state.get() {
             SaveState::Saved => ("Saved", "check", String::new(), "saved"),
             SaveState::Waiting | SaveState::Saving => ("Saving…", "refresh-cw", String::new(), "saving"),
-            SaveState::Offline => ("Offline, will save", "wifi-off", "The server does not answer. Your work is kept on this machine and saved as soon as it does.".to_owned(), "offline"),
+            SaveState::Offline => ("Offline, will save", "wifi-off", "The server does not answer. Your work is stored in this browser and saved as soon as it does.".to_owned(), "offline"),
             SaveState::Conflict(_) => ("Conflict", "triangle-alert", "Someone else has saved this design in the meantime.".to_owned(), "refused"),
             SaveState::Refused(problem) => ("Not saved", "circle-alert", format!("{} {}", problem.detail, problem.hint.unwrap_or_default()), "refused"),
         };

@@ -147,7 +147,10 @@ fn Detail(
                     toasts.done(if text.trim().is_empty() {
                         format!("Version {number} has no label.")
                     } else {
-                        format!("Version {number} is called `{}`, and is kept.", text.trim())
+                        format!(
+                            "Version {number} has the label `{}`, so it is not deleted.",
+                            text.trim()
+                        )
                     });
                 }
                 Err(problem) => toasts.warn(problem.detail),

@@ -107,7 +107,7 @@ impl Workspace {
         }
     }
 
-    /// Takes up the history of the last visit, if the design is the same as then.
+    /// Restores the history of the last visit, if the design is the same as then.
     pub fn restore_history(self) {
         let stored = key(self).and_then(|key| browser::remembered_in_tab(&key));
         let stored = stored.and_then(|text| serde_json::from_str::<KeptHistory>(&text).ok());

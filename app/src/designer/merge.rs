@@ -1,4 +1,4 @@
-//! Merge of this page's design with one that somebody else has saved in the meantime.
+//! Merge of this page's design with one that another user has saved in the meantime.
 //!
 //! The template is merged by entries (see [`hot::document::merge`]), files as a whole, positions by node. If both moved a
 //! node, it stays where it is on this page.

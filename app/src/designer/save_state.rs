@@ -9,7 +9,7 @@ use super::drafts::{Drafts, Sent};
 /// Location of the newest text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SaveState {
-    /// On the server.
+    /// All changes are stored on the server.
     Saved,
     /// In the browser. A save starts after the pause.
     Waiting,

@@ -53,7 +53,7 @@ pub fn is_over(root: NodeRef<html::Div>, at: ScreenPoint) -> bool {
         .is_some_and(|size| at.x >= 0.0 && at.y >= 0.0 && at.x < size.width && at.y < size.height)
 }
 
-/// Tells the scene what can be seen, at each change of the viewport or of the surface's size.
+/// Updates the visible area of the scene, at each change of the viewport or of the surface's size.
 pub fn show_visible(scene: Scene, view: RwSignal<Viewport>, size: RwSignal<Size>) {
     Effect::new(move |_| {
         let (view, size) = (view.get(), size.get());

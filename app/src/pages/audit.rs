@@ -153,7 +153,7 @@ fn action(action: &str) -> String {
         "POST /api/v1/deployments/{id}/groups/{name}/scale" => "Scale a group",
         "PUT /api/v1/designs/{id}/versions/{version}" => "Label a version",
         "POST /api/v1/runs/{id}/cancel" => "Cancel a run",
-        "POST /api/v1/runs/{id}/release" => "Let a run go on",
+        "POST /api/v1/runs/{id}/release" => "Continue a run at a hook",
         "POST /api/v1/runs/{id}/resume" => "Resume a run",
         "POST /api/v1/catalog" | "POST /api/v1/recipes" => "Publish or test a catalogue item",
         "DELETE /api/v1/catalog/{item}" => "Delete a draft of a catalogue item",

@@ -238,7 +238,7 @@ fn DeploymentTable(deployments: Load<Vec<Deployment>>) -> impl IntoView {
     }
 }
 
-/// What a row depends on.
+/// Key of a row: all values that the row shows.
 fn row_key(it: &Deployment) -> (String, String, DeploymentState, String) {
     let summary = it.summary.as_ref();
     let run = summary.and_then(|summary| summary.run.as_ref());

@@ -28,7 +28,7 @@ fn colour(state: RunState) -> &'static str {
     }
 }
 
-/// The tab's icon: a full circle for a run that has ended, a ring for one that goes on.
+/// The tab's icon: a full circle for a run that has ended, a ring for one that continues.
 fn icon(state: RunState) -> String {
     let colour = colour(state).replace('#', "%23");
     let fill = if state.is_final() { &colour } else { "none" };
@@ -55,7 +55,7 @@ fn state_of(view: RunView) -> Option<RunState> {
         .with(|model| model.as_ref().map(|model| model.run.state))
 }
 
-/// Button that turns the notification on and off, while the run goes on.
+/// Button that turns the notification on and off, while the run continues.
 #[component]
 pub fn NotifyButton(view: RunView) -> impl IntoView {
     let toasts = use_toasts();

@@ -224,7 +224,7 @@ fn advice(state: RunState, kind: RunKind) -> &'static str {
             "The deployment is as before. What is complete can be restored on its page. Or delete the snapshot there, and take another."
         }
         (RunState::Failed | RunState::Cancelled, RunKind::Restore) => {
-            "Servers whose step did not succeed can have old or new data, or be in error. Check the deployment, then restore it again."
+            "Servers whose step did not succeed can have old or new data, or be in state ERROR. Check the deployment, then restore it again."
         }
         (RunState::Cancelled, RunKind::Update) => {
             "Created resources stay. Resume: completed steps are not repeated. Or update to something else, or roll back to the state before the change."
@@ -270,7 +270,7 @@ fn RollBack(view: RunView) -> impl IntoView {
     move || {
         let goals = goals.get();
         let last = goals.first()?;
-        let title = "Plan a return to what the deployment was before";
+        let title = "Plan a roll-back to the state before this run";
         let back = view! {
             <a class="button" href=roll_back_href(last) title=title><Icon name="undo-2" />"Roll back"</a>
         };

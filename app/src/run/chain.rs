@@ -14,7 +14,7 @@ pub struct Chain {
     pub path: Vec<String>,
     /// Number of steps that it waited for.
     pub waited: usize,
-    /// Number of those that succeeded. Fewer only in a run that goes on after failures.
+    /// Number of those that succeeded. Fewer only in a run that continues after failures.
     pub done: usize,
     /// Ids of the skipped steps that wait for it, directly or through others, in the workflow's order.
     pub skipped: Vec<String>,

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use api::{Run, StepKind, StepState};
 use planner::workflow::copy_of;
 
-/// What happened to a resource.
+/// Change of a resource in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// It was created.
+    /// The resource was created.
     Created,
-    /// It was changed in place.
+    /// The resource was changed in place.
     Changed,
     /// A new one took its place.
     Replaced,
     /// Software was installed or configured.
     Configured,
-    /// It was removed.
+    /// The resource was removed.
     Removed,
 }
 

@@ -39,7 +39,7 @@ pub fn critical_path(run: &Run) -> HashSet<String> {
 /// The order of a step's end among all ends: whether it is at work, then a time in milliseconds.
 type Order = (bool, f64);
 
-/// A step at work comes after all that have ended, and of those at work the one that started first comes last. `None` if
+/// An active step comes after all that have ended, and of the active ones the one that started first comes last. `None` if
 /// the step has not started.
 fn order_of(step: &RunStep) -> Option<Order> {
     let started = step.started.as_deref().and_then(time::parse)?;

@@ -57,10 +57,11 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
         let now = clock.now()?;
         let left = model.with(|model| model.as_ref()?.time_left(now))?;
         Some(if left.is_rough {
-            let title = "By earlier steps; some of these steps are the first of their kind";
+            let title =
+                "Estimated from earlier steps; some of these steps are the first of their kind";
             (time::rough_rest(left.milliseconds), title)
         } else {
-            let title = "By earlier steps of the same kind";
+            let title = "Estimated from earlier steps of the same kind";
             (time::rest(left.milliseconds), title)
         })
     });

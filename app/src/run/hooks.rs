@@ -1,4 +1,4 @@
-//! The hooks at which the run waits for a person, each with the button that lets it go on.
+//! The hooks at which the run waits for a user, each with a button that releases it.
 
 use api::StepState;
 use leptos::prelude::*;
@@ -49,7 +49,7 @@ fn HookNote(view: RunView, step: String) -> impl IntoView {
     let button = use_session().can_change().then(|| {
         view! {
             <button type="button" class="button" data-look="primary" data-size="small" disabled=move || sent.get() on:click=go_on>
-                <Icon name="play" />"Go on"
+                <Icon name="play" />"Continue"
             </button>
         }
     });

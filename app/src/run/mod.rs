@@ -276,7 +276,7 @@ pub fn RunPage() -> impl IntoView {
     }
 }
 
-/// Looks for the run that takes this one's place, from its end until it has begun.
+/// Looks for the run that replaces this one, from its end until it has begun.
 fn look_for_successor(view: RunView) {
     let is_awaited = Memo::new(move |_| {
         let id = view.id.get();
@@ -471,8 +471,8 @@ fn RunBoard(view: RunView) -> impl IntoView {
         Loaded::Loading => skeleton::panel(),
         Loaded::Failed(problem) if problem.status == 404 => view! {
             <Empty
-                icon="history" title="The drawing of this run was not kept"
-                text="It ran before runs kept their own drawing. Its graph, steps and log are complete."
+                icon="history" title="The drawing of this run was not stored"
+                text="An older version of Stackloom ran it, which did not store the drawing. Its graph, steps and log are complete."
             />
         }
         .into_any(),

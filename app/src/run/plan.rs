@@ -27,7 +27,7 @@ enum Shown {
     Text(String),
     /// The parameter is hidden. Runs do not keep such values.
     Covered,
-    /// It has neither a value nor a default.
+    /// The parameter has neither a value nor a default.
     Nothing,
 }
 
@@ -36,7 +36,7 @@ enum Shown {
 struct Row {
     name: String,
     value: Shown,
-    /// Where the value comes from, unless a user entered it.
+    /// Source of the value. `None` if a user entered it.
     source: Option<&'static str>,
 }
 
@@ -112,7 +112,7 @@ fn Content(view: RunView) -> impl IntoView {
                     let version = content.design_version;
                     view! { <DesignVersionLink id version known=design /> }.into_any()
                 }
-                None => view! { <span>"a template of its own, which belongs to no design"</span> }
+                None => view! { <span>"a template that belongs to no design"</span> }
                     .into_any(),
             };
             view! {
@@ -122,7 +122,7 @@ fn Content(view: RunView) -> impl IntoView {
             .into_any()
         }
         Loaded::Failed(problem) if problem.status == 404 => {
-            view! { <p class="quiet">"The template and the parameters of this run were not kept."</p> }
+            view! { <p class="quiet">"The template and the parameters of this run were not stored."</p> }
                 .into_any()
         }
         Loaded::Failed(problem) => {
@@ -136,7 +136,7 @@ fn Content(view: RunView) -> impl IntoView {
 /// The table of parameters, or nothing if the template has none.
 fn parameters(content: &RunContent) -> Option<AnyView> {
     let Some(rows) = rows(content) else {
-        let text = "The parameters of this run were not kept.";
+        let text = "The parameters of this run were not stored.";
         return Some(view! { <p class="quiet">{text}</p> }.into_any());
     };
     if rows.is_empty() {
@@ -205,8 +205,8 @@ fn Planned(view: RunView) -> impl IntoView {
         .into_any(),
         Loaded::Failed(problem) if problem.status == 404 => view! {
             <Empty
-                icon="history" title="The plan of this run was not kept"
-                text="It ran before runs kept their plan. Its steps and log are complete."
+                icon="history" title="The plan of this run was not stored"
+                text="An older version of Stackloom ran it, which did not store the plan. Its steps and log are complete."
             />
         }
         .into_any(),

@@ -20,7 +20,7 @@ use crate::{
 
 /// Height of a step in pixels, as in `steps.css`.
 const ROW: f64 = 28.0;
-/// Additional height of a step at work, for its note.
+/// Additional height of an active step, for its note.
 const NOTE: f64 = 16.0;
 
 /// The list of steps.
@@ -96,14 +96,14 @@ pub fn follow(model: RwSignal<Option<Model>>, id: String) -> Memo<Option<RunStep
     })
 }
 
-/// The words below a step at work, as a signal. Empty for other steps.
+/// The text below an active step, as a signal. Empty for other steps.
 pub fn follow_note(
     model: RwSignal<Option<Model>>,
     step: Memo<Option<RunStep>>,
     last_line: Callback<String, Option<String>>,
 ) -> impl Fn() -> Option<String> + Copy {
     let clock = time::use_clock();
-    // Only steps at work depend on the clock and the log.
+    // Only active steps depend on the clock and the log.
     let at_work = Memo::new(move |_| {
         step.with(|step| {
             let step = step.as_ref().filter(|step| is_at_work(step.state));

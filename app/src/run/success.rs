@@ -149,9 +149,9 @@ fn outputs_view(outputs: Vec<(String, OutputValue)>) -> impl IntoView {
 /// An earlier run to compare with.
 #[derive(Debug, PartialEq)]
 struct Before {
-    /// Its id.
+    /// Id of the run.
     run: String,
-    /// Its duration in milliseconds.
+    /// Duration of the run in milliseconds.
     took_ms: f64,
 }
 

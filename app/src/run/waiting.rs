@@ -50,7 +50,7 @@ pub fn waits_from(model: &Model, step: &RunStep) -> Option<f64> {
     ends.chain([start]).filter_map(time::parse).reduce(f64::max)
 }
 
-/// The words below a step at work: the last line of its log, with the time that it will probably take. A retrying step has
+/// The text below an active step: the last line of its log, with the time that it will probably take. A retrying step has
 /// the time of its next attempt, in RFC 3339, and the reason.
 pub fn note(
     step: &RunStep,

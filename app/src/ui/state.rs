@@ -12,7 +12,7 @@
 //! | step of kind `delete` | `running` | Removing | the same |
 //! | resource | `deleting`, `deleted` | Removing, Removed | the buttons say "Remove" |
 //! | deployment | `busy` | Running | one of its runs is active |
-//! | run | `cancelling`, `cancelled` | Giving way, Replaced | only if an update takes its place |
+//! | run | `cancelling`, `cancelled` | Being replaced, Replaced | only if an update replaces it |
 //!
 //! The mapping is here alone: [`StepLook`] for steps, [`look_of`] for the canvas, [`StateBadge`] and [`run_badge`] for the
 //! rest. `data-state` contains the API's word, `data-look` the look; the style sheet sets its colour.
@@ -303,7 +303,7 @@ impl DisplayState for FindingKind {
             Self::Gone => "Gone",
             Self::Broken => "Broken",
             Self::Changed => "Changed",
-            Self::Unhealthy => "Not healthy",
+            Self::Unhealthy => "Unhealthy",
             Self::Transition => "In transition",
             Self::Unknown => "Not compared",
         }
@@ -339,8 +339,8 @@ impl DisplayState for ServiceState {
             Self::Healthy => "Healthy",
             Self::Unchecked => "Not checked",
             Self::Installed => "Installed",
-            Self::Unhealthy => "Not healthy",
-            Self::Unknown => "Not known",
+            Self::Unhealthy => "Unhealthy",
+            Self::Unknown => "Unknown",
             Self::Failed => "Failed",
             Self::Removing => "Removing",
         }
@@ -365,7 +365,7 @@ pub fn StateBadge<S: DisplayState>(
     badge(state.look(), state.title())
 }
 
-/// Badge of a run's state. A run whose place an update has taken is `Replaced`.
+/// Badge of a run's state. A run that an update has replaced is `Replaced`.
 pub fn run_badge(run: &Run) -> AnyView {
     match replaced_title(run) {
         Some(title) => badge(run.state.look(), title),
@@ -373,11 +373,11 @@ pub fn run_badge(run: &Run) -> AnyView {
     }
 }
 
-/// Name of the state of a run whose place an update takes. `None` if it goes on, or went on to its end.
+/// Name of the state of a run that an update replaces. `None` if it continues, or continued to its end.
 pub fn replaced_title(run: &Run) -> Option<&'static str> {
     run.replaced_by.as_ref()?;
     match run.state {
-        RunState::Cancelling => Some("Giving way"),
+        RunState::Cancelling => Some("Being replaced"),
         RunState::Cancelled => Some("Replaced"),
         _ => None,
     }

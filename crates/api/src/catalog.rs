@@ -79,9 +79,9 @@ pub struct Repository {
 pub struct LintFinding {
     /// The linter's rule, such as `name[missing]`.
     pub rule: String,
-    /// How grave it is.
+    /// Severity of the finding.
     pub level: LintLevel,
-    /// What it says.
+    /// Text of the finding.
     pub message: String,
     /// Path of the file in the item.
     pub path: String,
@@ -90,7 +90,7 @@ pub struct LintFinding {
     pub line: Option<u32>,
 }
 
-/// How grave a finding of the linter is.
+/// Severity of a finding of the linter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]

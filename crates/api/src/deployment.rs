@@ -43,10 +43,10 @@ pub struct DeployRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_run: Option<String>,
     /// The `digest` of the plan that the user has reviewed. Refused with `plan-changed` if the plan has other changes now.
-    /// Without it, nothing is compared. With `instead_of`, it is compared before the run at work is stopped.
+    /// Without it, nothing is compared. With `instead_of`, it is compared before the active run is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_digest: Option<String>,
-    /// For an update: id of the run at work, whose place it takes. That run begins no further step. When its steps at work
+    /// For an update: id of the active run, which it replaces. That run begins no further step. When its active steps
     /// have ended, the update is planned from what exists then. If that takes more than some seconds, the response names
     /// this run, and the update begins by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub enum OnFailure {
     /// Keeps the deployment as it is. The user resumes it, changes it again, or rolls it back.
     #[default]
     Stop,
-    /// Rolls it back at once, in a run of its own.
+    /// Rolls it back at once, in a separate run.
     Rollback,
 }
 

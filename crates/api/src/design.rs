@@ -169,7 +169,7 @@ pub struct DesignWatch {
     pub others: Vec<DesignViewer>,
 }
 
-/// A page on which somebody has a design open.
+/// A page on which a user has a design open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DesignViewer {

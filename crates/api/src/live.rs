@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A floating IP, load balancer or volume of a deployment, read from the cloud. Servers have a type of their own,
+/// A floating IP, load balancer or volume of a deployment, read from the cloud. Servers have their own type,
 /// [`crate::LiveServer`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -19,7 +19,7 @@ pub struct LiveResource {
     /// The address of a floating IP, or the virtual one of a load balancer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// What it is attached to: names of resources of the deployment, or what the cloud tells of others.
+    /// Attachments: names of resources of the deployment, or the cloud's names of others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached_to: Vec<String>,
 }

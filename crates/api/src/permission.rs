@@ -34,7 +34,7 @@ impl PermissionRequest {
         } else if !(1..=CHECK_MINUTES_MAX).contains(&minutes) {
             Some("the interval of checks is 1 to 1,440 minutes")
         } else if repair && check_minutes.is_none() {
-            Some("a repair mends what a check has found, so it needs checks")
+            Some("a repair corrects the findings of a check, so it needs checks")
         } else if !scale && check_minutes.is_none() {
             Some("a permission permits scaling, checks, or both")
         } else {

@@ -26,7 +26,7 @@ pub struct Run {
     /// The command that it carries out, if it is one of [`RunKind::Command`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<RunCommand>,
-    /// The user whose update takes its place. Then it begins no further step, and ends after those at work: cancelled, or
+    /// The user whose update replaces it. Then it begins no further step, and ends after its active steps: cancelled, or
     /// succeeded if no step was left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<String>,
@@ -43,7 +43,7 @@ pub struct Run {
     pub started: Option<String>,
     /// Time of the end, in RFC 3339.
     pub ended: Option<String>,
-    /// When its log lines were deleted, because it ended long ago.
+    /// Time at which the run's log lines were deleted, because it ended long ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_deleted: Option<String>,
     /// Steps in the workflow's order. Empty in lists.

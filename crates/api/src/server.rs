@@ -20,7 +20,7 @@ pub struct LiveServer {
     /// Nova's reason for the status `ERROR`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// Why no terminal can be opened on it, in one sentence: it has no login, or nothing leads to it. Absent if one can be
+    /// Reason why no terminal can be opened, in one sentence: the server has no login, or no route. Absent if one can be
     /// opened while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_terminal: Option<String>,

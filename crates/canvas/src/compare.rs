@@ -21,14 +21,14 @@ pub struct Version {
 /// Distance between two positions that count as the same, in canvas pixels.
 const SAME_PLACE: f64 = 0.5;
 
-/// How an entry differs.
+/// Kind of a difference between two versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It is in the newer version only.
+    /// The entry is in the newer version only.
     Added,
-    /// It has another text.
+    /// The text of the entry differs.
     Changed,
-    /// It is in the older version only.
+    /// The entry is in the older version only.
     Removed,
 }
 

@@ -149,7 +149,7 @@ impl Editor {
         places
     }
 
-    /// Folds a frame to a card, or unfolds it. Other nodes make room for an unfolded frame. Returns the label of the
+    /// Folds a frame to a card, or unfolds it. Other nodes move away from an unfolded frame. Returns the label of the
     /// change in the history, or `None` if the drawing has no such frame.
     pub fn fold(&mut self, frame: &str, types: &Registry) -> Option<String> {
         let drawing = self.draw(None, types);

@@ -426,7 +426,7 @@ pub fn unfold<'a>(places: &mut Places, frame: &str, contents: impl Iterator<Item
     }
 }
 
-/// Offsets that make room for a node that has grown: every top-level node that overlaps `fixed` is moved to the right
+/// Offsets of the nodes around a node that has grown: every top-level node that overlaps `fixed` is moved to the right
 /// or down, by the shorter distance, with its contents.
 pub fn make_room(rects: &[(String, Rect)], fixed: &str) -> Vec<(String, CanvasVector)> {
     let mut now: Vec<(String, Rect)> = rects.to_vec();

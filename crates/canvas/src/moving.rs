@@ -104,7 +104,7 @@ impl Moving {
         }
     }
 
-    /// The same drag in a drawing that has changed since.
+    /// The same drag, in a newer drawing.
     pub fn renewed(&self, drawing: &Arc<Drawing>) -> Option<Self> {
         let is_same = Arc::ptr_eq(&self.drawing, drawing);
         (!is_same).then(|| Self::new(drawing.clone(), self.names.clone(), &self.held))

@@ -16,7 +16,7 @@ const FULL: &str = "The report is full. More differences are not listed.";
 pub struct Report {
     /// The notes. If the limit is reached, the last one says so.
     pub notes: Vec<Note>,
-    /// The same notes, to find duplicates.
+    /// Known notes, to find duplicates.
     seen: HashSet<Note>,
 }
 

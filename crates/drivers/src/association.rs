@@ -2,7 +2,7 @@
 //! associations of volume types.
 //!
 //! An association has no field for a marker, and adding it twice changes nothing. So the physical id lists the
-//! associations. The creation only checks which associations exist: those belong to somebody else, are left out of the
+//! associations. The creation only checks which associations exist: those belong to another user, are left out of the
 //! id, and stay when the resource is deleted. The others are added once the journal contains the id, so every
 //! association of ours is in the journal. An update first removes the associations that are no longer wanted; by then
 //! the id contains all that any attempt can have added.

@@ -2,7 +2,7 @@
 //!
 //! Our part creates the login user with the deployment's public key and sets a generated SSH host key, so the first
 //! connection is verified like every later one. Programs on the server can read it here, so it is for the first connection
-//! only: the server then makes a key of its own. User data of the template is kept: both parts form a MIME multipart
+//! only: the server then makes its own key. User data of the template is kept: both parts form a MIME multipart
 //! message, the template's first. Our lists (users, files) are appended to those of the template instead of replacing
 //! them. Our part is written as JSON, which is valid YAML, so no value needs YAML quoting.
 

@@ -1,7 +1,7 @@
 //! Drivers: creation, update and deletion of resources in the cloud.
 //!
 //! Most types are data: the `api` block of their description lists the calls, and [`described`] makes them. A file here
-//! is a type that needs code, as hooks of the generic driver or as a driver of its own. All follow one pattern, so that
+//! is a type that needs code, as hooks of the generic driver or as a separate driver. All follow one pattern, so that
 //! a crash at any moment leaves no duplicates:
 //!
 //! 1. Search for a resource with our [`marker`], and return it if it exists.

@@ -33,8 +33,7 @@ impl Hooks for FloatingIp {
                 [only] => only.id.clone(),
                 all => {
                     let count = all.len();
-                    let message =
-                        format!("the cloud has {count} networks to the outside; say which");
+                    let message = format!("the cloud has {count} external networks; name one");
                     return Err(Properties::of(context.properties).wrong(POOL, message));
                 }
             };

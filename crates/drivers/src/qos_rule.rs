@@ -3,7 +3,7 @@
 //!
 //! A rule is nested in its policy, without name or description, so it has no marker. A policy has one rule per type and
 //! direction; these and the rule's values are its identity. Absent properties have Heat's defaults, in updates too. A
-//! rule with other values belongs to somebody else, and Neutron refuses a second one. In a policy of another
+//! rule with other values belongs to another user, and Neutron refuses a second one. In a policy of another
 //! deployment, the owner of a rule is unknown: there a rule is ours only if its id is in the journal.
 //!
 //! The physical id is `<policy>:<rule>`, since the path of a rule contains both. `get_resource` returns the rule's own

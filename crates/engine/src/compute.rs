@@ -64,7 +64,7 @@ impl Computations {
         }
     }
 
-    /// Computes on a thread of its own.
+    /// Computes on a separate thread.
     ///
     /// # Errors
     /// If no slot is free in time, or the computation takes too long.

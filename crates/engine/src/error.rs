@@ -73,7 +73,7 @@ pub enum Error {
     Lost(String),
     /// Secrets cannot be stored.
     #[error(
-        "there is nowhere to keep this deployment's secrets: the cloud has no key manager, and a login by token cannot seal them"
+        "there is no place for this deployment's secrets: the cloud has no key manager, and a login by token cannot seal them"
     )]
     NoVault,
     /// The cloud refused before anything was started.
@@ -115,7 +115,7 @@ pub enum Error {
     /// The project's items would exceed this many MiB together.
     #[error("this project's items would have more than {0} MiB together, all versions counted")]
     CatalogFull(i64),
-    /// Somebody else has started a run since the user looked.
+    /// Another user has started a run since the user looked.
     #[error("`{name}` has changed since you looked: {author} started a run ({}) at {created}", store::to_text(.kind))]
     Changed {
         /// The deployment's name.
@@ -124,11 +124,11 @@ pub enum Error {
         kind: api::RunKind,
         /// The user who started it.
         author: String,
-        /// Its time, in RFC 3339.
+        /// Time of the run's start, in RFC 3339.
         created: String,
     },
     /// The change has another plan than the one that the user has reviewed.
-    #[error("the plan is no longer what you saw: its changes are others now")]
+    #[error("the plan is no longer the one that you reviewed: its changes differ")]
     PlanChanged,
     /// A command cannot be run as it was requested.
     #[error("{0}")]
@@ -155,7 +155,7 @@ pub enum Error {
         /// The end of the cooldown, in RFC 3339.
         until: String,
     },
-    /// The project has as many as this server allows.
+    /// The project has reached the server's limit.
     #[error("this project has {limit} {what}, which is the limit of this server")]
     ProjectFull {
         /// The kind, in the plural.
@@ -164,7 +164,7 @@ pub enum Error {
         limit: u32,
     },
     /// The address of a signal was not signed by this server, or its resource is gone. Both get the same response.
-    #[error("this address takes no signals")]
+    #[error("this address accepts no signals")]
     SignalRefused,
     /// The body of a signal is not one, or the resource takes no more.
     #[error("{0}")]
@@ -176,10 +176,10 @@ pub enum Error {
     #[error("{0}")]
     Unavailable(String),
     /// No slot for the project's computations became free in time.
-    #[error("this project has as many templates in work as it may have at once")]
+    #[error("this project has reached its limit of concurrent computations on templates")]
     ProjectComputes,
     /// No slot for the server's computations became free in time.
-    #[error("the server has as many templates in work as it can take at once")]
+    #[error("the server has reached its limit of concurrent computations on templates")]
     ServerComputes,
     /// A computation did not end in time.
     #[error("the template takes more than {} s to compute", .0.as_secs_f64())]

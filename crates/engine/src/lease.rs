@@ -45,7 +45,7 @@ pub struct Lease {
 
 /// The time from a join until the lease is lost or given up.
 pub struct Tenure {
-    /// Its end if it is not renewed, on [`now`]'s clock.
+    /// End of the lease if it is not renewed, on [`now`]'s clock.
     until: AtomicU64,
     ended: CancellationToken,
 }

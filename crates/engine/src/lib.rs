@@ -33,7 +33,7 @@
 //!
 //! # Beside a change
 //!
-//! A deployment has one change at a time; only the unique index of its unfinished runs says so. Commands and checks run
+//! A deployment has one change at a time; enforced only by the unique index of its unfinished runs. Commands and checks run
 //! beside it. A step that works on a server locks it, so a command and a change take turns on each server (`run::lock`,
 //! `store::Store::step_lock`). A check locks nothing and leaves out what runs work on (`engine::at_work`).
 //!
@@ -64,7 +64,7 @@
 //! # Login to servers
 //!
 //! cloud-init creates a user `stackloom` with the deployment's public key on every image, and installs an SSH host key
-//! that we generated; its public half is pinned. At the first login the server makes a key of its own, and that is pinned
+//! that we generated; its public half is pinned. At the first login the server makes its own key, and that is pinned
 //! instead: programs on the server can read its user data. The user's own user data is kept: ours is an additional MIME part.
 //! Servers without a public address are reached through the bastion: the marked server, or else the first public one.
 //! Its security group allows TCP 22 from the orchestrator's address only, and only while it has a user: a run, or a

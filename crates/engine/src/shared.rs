@@ -24,7 +24,7 @@ pub struct Core {
     pub config: Config,
     pub journal: Journal,
     pub store: Store,
-    /// For sweeps, which need the ids that any deployment has recorded.
+    /// Access to all projects, for sweeps: they need the ids that any deployment has recorded.
     pub operator: Operator,
     pub catalogs: Catalogs,
     pub repositories: Repositories,

@@ -1,4 +1,4 @@
-//! Terminals: a shell on a server for a person, in a task of its own.
+//! Terminals: a shell on a server for a person, in a separate task.
 //!
 //! A terminal is a user of the bastion's rule. Its task writes the row, opens the rule, logs in, carries bytes both ways,
 //! and closes the rule at every ending: the shell exits, the person leaves or logs out, nothing happens for a long time,
@@ -72,7 +72,7 @@ pub enum TerminalEvent {
 pub enum TerminalEnd {
     /// The shell has ended with this code. `None` if its connection ended first.
     Exited(Option<u32>),
-    /// There was no input and no output for the time limit.
+    /// The terminal had neither input nor output within the time limit.
     Idle(Duration),
     /// The login has ended, or is about to expire.
     LoggedOut,
@@ -257,7 +257,7 @@ fn before_expiry(session: &Session) -> Instant {
 }
 
 impl NewTerminal {
-    /// From the opening of the rule to its closing.
+    /// Runs the terminal, from the opening of the bastion's rule to its closing.
     async fn run(
         &self,
         endings: Endings,

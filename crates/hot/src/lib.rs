@@ -36,7 +36,6 @@
 //!   such an error is a warning.
 //! - Likely mistakes that Heat does not report are warnings: functions before their version, references to another
 //!   type, outputs that will have no value.
-//!   another type, outputs that will have no value.
 //!
 //! The modules, each after those that it uses:
 

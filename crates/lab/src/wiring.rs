@@ -89,7 +89,7 @@ pub enum Remote {
 /// The configuration of a load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BalancerWiring {
-    /// Its interface in the VIP's network. Only listener ports are allowed.
+    /// Interface of the load balancer in the VIP's network. Only listener ports are allowed.
     pub host: ServerWiring,
     /// The configuration of HAProxy.
     pub configuration: String,

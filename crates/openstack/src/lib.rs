@@ -1,7 +1,7 @@
 //! A thin client for OpenStack, limited to the needs of drivers, login and forms.
 //!
 //! [`Clouds`] contains the configured clouds. [`Session::login`] exchanges [`Credentials`] for a token with its service
-//! catalogue. A session stands for one user in one project and is cheap to clone. Each service is a module
+//! catalogue. A session belongs to one user in one project and is cheap to clone. Each service is a module
 //! ([`compute`], [`network`], [`image`], [`block_storage`], [`key_manager`], [`load_balancer`], [`alarming`],
 //! [`identity`]).
 //! Responses have types where our code reads them; request bodies of drivers are JSON. Resources of administrators

@@ -22,7 +22,7 @@ pub async fn while_permitted<F: Future>(permit: Arc<dyn Permit>, work: F) -> F::
     PERMIT.scope(permit, work).await
 }
 
-/// `work` under the permission of this task, to be spawned as a task of its own.
+/// `work` under the permission of this task, to be spawned as a separate task.
 pub fn under_same_permit<F: Future>(work: F) -> impl Future<Output = F::Output> {
     let permit = PERMIT.try_with(Arc::clone).ok();
     async move {

@@ -27,9 +27,9 @@ pub struct ScalingGroup {
     pub min_size: u64,
     /// Largest size.
     pub max_size: u64,
-    /// Seconds after a change in which policies are not applied, for policies without a value of their own.
+    /// Seconds after a change in which policies are not applied, for policies without their own value.
     pub cooldown_seconds: u64,
-    /// Its policies, by name.
+    /// Policies of the group, by name.
     pub policies: Vec<ScalingPolicy>,
 }
 

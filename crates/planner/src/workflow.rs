@@ -135,7 +135,7 @@ pub enum StepKind {
     Configure,
     /// Wait between the batches of a group.
     Pause,
-    /// Wait until a person lets the run go on: a hook of an environment.
+    /// Wait until a user releases the run: a hook of an environment.
     Hook,
     /// Remove strays, and wait until no more strays can appear.
     Sweep,

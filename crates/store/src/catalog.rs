@@ -19,7 +19,7 @@ const KEEPS: &str = "d.cloud = $1 AND d.project_id = $2 AND d.state <> 'undeploy
 pub struct ItemRow {
     /// Name of the item.
     pub name: String,
-    /// Its version, which never changes.
+    /// Version of the item, which never changes.
     pub version: String,
     /// SHA-256 of all paths and contents, in hexadecimal.
     pub digest: String,
@@ -36,7 +36,7 @@ pub struct ItemRow {
 pub struct Pin {
     /// Name of the item.
     pub item: String,
-    /// Its version.
+    /// Pinned version of the item.
     pub version: String,
 }
 

@@ -26,7 +26,7 @@ use crate::{
 pub struct CreationKey {
     /// The resource's name in the template.
     pub name: String,
-    /// Its number among all resources that had the name, from 0.
+    /// Number of the resource among all that had the name, from 0.
     pub incarnation: u32,
     /// The resource's type.
     pub resource_type: String,
@@ -35,7 +35,7 @@ pub struct CreationKey {
 /// A creation as recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Creation {
-    /// Its key.
+    /// Key of the creation.
     pub key: CreationKey,
     /// Start of the first attempt.
     pub begun: Timestamp,

@@ -190,7 +190,7 @@ impl Transaction {
         &mut self.inner
     }
 
-    /// For `map_err`.
+    /// Conversion of an error, for `map_err`.
     pub(crate) fn failed(&self) -> impl Fn(sqlx::Error) -> Error + use<> {
         Error::at(self.doing)
     }

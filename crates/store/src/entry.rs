@@ -68,13 +68,13 @@ pub enum Ending {
 /// Whether a delayed roll-back is still requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// It is tried again.
+    /// The roll-back is tried again.
     Still,
     /// A user decides. The token for the roll-back is deleted.
     NoMore,
 }
 
-/// The answers of a component's health checks.
+/// The results of a component's health checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
     /// All of them succeeded.
@@ -86,13 +86,13 @@ pub enum Health {
 /// A change of a resource.
 #[derive(Clone, Debug)]
 pub enum ResourceChange {
-    /// It is about to be created, created again, or updated.
+    /// The resource is about to be created, created again, or updated.
     Begin {
-        /// Its description.
+        /// Description of the resource.
         spec: Box<ResourceSpec>,
         /// Creating or updating.
         state: ResourceState,
-        /// Its number among all resources that had the name, from 0.
+        /// Number of the resource among all that had the name, from 0.
         incarnation: u32,
     },
     /// The cloud has given it an id.
@@ -100,7 +100,7 @@ pub enum ResourceChange {
         /// The cloud's id.
         physical_id: String,
     },
-    /// It is ready.
+    /// The resource is ready.
     Ready {
         /// Value of `get_resource`.
         reference: Value,
@@ -112,14 +112,14 @@ pub enum ResourceChange {
         made_from: BTreeMap<String, Value>,
         /// Keyed digests of the hidden parameters' values, by parameter.
         made_with: BTreeMap<String, String>,
-        /// What its health checks said. `None` for resources without health checks.
+        /// Result of the health checks. `None` for resources without health checks.
         health: Option<Health>,
     },
     /// Attributes of a resource that is there have changed.
     Attributes {
         /// Values of `get_attr`.
         attributes: Map<String, Value>,
-        /// Its state, which stays, for the event.
+        /// The unchanged state of the resource, for the event.
         state: ResourceState,
         /// The cloud's id, for the event.
         physical_id: Option<String>,
@@ -133,25 +133,25 @@ pub enum ResourceChange {
     PutAside {
         /// The copy's name.
         copy: String,
-        /// Its state.
+        /// State of the copy.
         state: ResourceState,
         /// The cloud's id, for the event.
         physical_id: Option<String>,
     },
-    /// Its state has changed.
+    /// The state of the resource has changed.
     To {
         /// The new state.
         state: ResourceState,
         /// The cloud's id, for the event.
         physical_id: Option<String>,
     },
-    /// Its failed resource is deleted, and it is created again.
+    /// The failed resource is deleted, and is created again.
     Forgotten,
     /// The cloud refused to create it: no request is in flight any more.
     Refused,
     /// Objects with its name in the cloud before the first request, for types whose name is their only marker.
     Namesakes(Namesakes),
-    /// It stays in the cloud, and is removed from its deployment.
+    /// The resource stays in the cloud, and is removed from its deployment.
     Retained,
 }
 

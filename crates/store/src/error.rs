@@ -14,7 +14,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// For `map_err`; `doing` completes "the database failed while".
+    /// Conversion of an error, for `map_err`; `doing` completes "the database failed while".
     pub(crate) fn at(doing: &'static str) -> impl Fn(sqlx::Error) -> Error {
         move |source| Error {
             doing,

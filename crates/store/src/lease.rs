@@ -25,7 +25,7 @@ use crate::{
 /// A server as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerRow {
-    /// Its id.
+    /// Id of the server.
     pub id: String,
     /// Number of its renewals.
     pub beat: i64,
@@ -44,7 +44,7 @@ pub struct HeldRun {
     pub fence: i64,
     /// Cancellations that the holder has not obeyed yet.
     pub cancels: i64,
-    /// True if an update takes its place, and it may have steps left to begin.
+    /// True if an update replaces it, and it may have steps left to begin.
     pub gives_way: bool,
 }
 
@@ -56,7 +56,7 @@ const HAS_WORK: &str =
     "state NOT IN ('succeeded', 'cancelled') AND (state <> 'failed' OR roll_back IS NOT NULL)";
 
 impl Operator {
-    /// Gives this server, which seals with the key of this id, a new id and a lease.
+    /// Registers this server, which seals with the key of this id, under a new id and with a lease.
     ///
     /// # Errors
     /// If the database fails.
@@ -95,7 +95,7 @@ impl Operator {
         Ok(Outcome::of(done.rows_affected()))
     }
 
-    /// Gives the lease up: the runs that this server holds are free.
+    /// Ends the lease: the runs that this server holds become free.
     ///
     /// # Errors
     /// If the database fails.
@@ -162,7 +162,7 @@ impl Operator {
         read_all(rows, run::run, "listing runs")
     }
 
-    /// Gives up a run that this server holds: any server can take it. Does nothing if another one has taken it.
+    /// Releases a run that this server holds: any server can take it. Does nothing if another one has taken it.
     ///
     /// # Errors
     /// If the database fails.

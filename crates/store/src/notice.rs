@@ -33,7 +33,7 @@ impl Store {
         self.address.is_some()
     }
 
-    /// Tells all servers that runs have events up to these numbers.
+    /// Notifies all servers that runs have events up to these numbers.
     ///
     /// # Errors
     /// If the database fails.
@@ -45,7 +45,7 @@ impl Store {
         Ok(())
     }
 
-    /// Tells all servers to look at the runs that they hold or could take.
+    /// Notifies all servers to check the runs that they hold or could take.
     ///
     /// # Errors
     /// If the database fails.

@@ -23,11 +23,11 @@ pub struct NewPermission<'a> {
     pub deployment: &'a str,
     /// Keystone id of the user who gives it.
     pub user_id: &'a str,
-    /// Its fields for the API.
+    /// Fields of the permission for the API.
     pub given: &'a Permission,
     /// Name of the application credential.
     pub credential: &'a str,
-    /// Its id and secret, sealed.
+    /// Id and secret of the application credential, sealed.
     pub sealed: &'a str,
 }
 
@@ -40,7 +40,7 @@ pub struct PermissionRow {
     pub deployment: String,
     /// Keystone id of the user who gave it.
     pub user_id: String,
-    /// Its fields for the API.
+    /// Fields of the permission for the API.
     pub given: Permission,
     /// Name of the application credential.
     pub credential: String,
@@ -277,7 +277,7 @@ impl Transaction {
 }
 
 impl Operator {
-    /// Takes the checks that are due, and sets the time of the next ones. Of several servers with a lease, one gets each.
+    /// Claims the checks that are due, and sets the time of the next ones. Of several servers with a lease, one gets each.
     ///
     /// # Errors
     /// If the database fails.

@@ -98,7 +98,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_table_with_rows_of_a_deployment_or_run_is_emptied() {
-        // Both databases have the same schema, by a test of its own. SQLite comes first.
+        // Both databases have the same schema, by a separate test. SQLite comes first.
         let databases = Database::each().await;
         let references = references_to(&databases[0].store, ["runs", "deployments"]).await;
         assert!(references.len() > OF_RUNS.len());

@@ -21,7 +21,7 @@ use crate::{
 pub struct ResourceRow {
     /// Name in the template. Older copies have their own names.
     pub name: String,
-    /// Its description when it was created or last updated.
+    /// Description of the resource at its creation or last update.
     pub spec: ResourceSpec,
     /// The cloud's id. `None` until it is known.
     pub physical_id: Option<String>,
@@ -29,9 +29,9 @@ pub struct ResourceRow {
     pub reference: Option<Value>,
     /// Values of `get_attr`.
     pub attributes: Map<String, Value>,
-    /// Its state.
+    /// State of the resource.
     pub state: ResourceState,
-    /// Its number among all resources that had the name, from 0.
+    /// Number of the resource among all that had the name, from 0.
     pub incarnation: u32,
     /// Values of the properties that refer to other resources, when it was created or last updated.
     pub made_from: BTreeMap<String, Value>,
@@ -299,7 +299,7 @@ pub(crate) async fn change(
     }
 }
 
-/// Stores the answers of a component's health checks. `run` is the deployment's newest run at that time.
+/// Stores the results of a component's health checks. `run` is the deployment's newest run at that time.
 pub(crate) async fn set_health(
     connection: &mut Connection,
     deployment: &str,

@@ -49,9 +49,9 @@ pub struct OwnedSession {
 /// The sessions that are open.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenSessions {
-    /// They end after this time, in Unix seconds.
+    /// Lower limit of the sessions' end, in Unix seconds.
     pub now: i64,
-    /// They had a request after this time, in Unix seconds.
+    /// Lower limit of the sessions' last request, in Unix seconds.
     pub idle_since: i64,
 }
 

@@ -24,7 +24,7 @@ pub struct SignalTarget {
     pub deployment: String,
     /// Name of the resource, also for an older copy.
     pub resource: String,
-    /// Its number among all resources that had the name.
+    /// Number of the resource among all that had the name.
     pub incarnation: u32,
 }
 
@@ -32,9 +32,9 @@ pub struct SignalTarget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum SignalStatus {
-    /// Its work is done.
+    /// The signalled work is done.
     Success,
-    /// Its work has failed.
+    /// The signalled work has failed.
     Failure,
 }
 
@@ -70,7 +70,7 @@ pub struct NewSignal {
 #[must_use = "the sender must be told of a signal that is not stored"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalOutcome {
-    /// It is stored.
+    /// The signal is stored.
     Stored,
     /// The resource is gone or was replaced.
     NoTarget,

@@ -26,7 +26,7 @@ pub struct SnapshotRow {
     pub has_ended: bool,
     /// True once its deletion has begun: it is restored no more.
     pub is_deleting: bool,
-    /// Its parts, by resource.
+    /// Parts of the snapshot, by resource.
     pub parts: Vec<SnapshotPartRow>,
 }
 

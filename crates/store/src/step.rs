@@ -27,7 +27,7 @@ pub struct StepDuration {
     pub kind: StepKind,
     /// Type of its resource. `None` for steps of the whole deployment.
     pub resource_type: Option<String>,
-    /// From the first start to the end.
+    /// Time from the first start to the end, in milliseconds.
     pub milliseconds: u64,
 }
 
@@ -206,7 +206,7 @@ impl Store {
         self.add_crashes(tenant, held, -1, doing).await
     }
 
-    /// Lets a run go on that waits at a hook. [`Outcome::Conflict`] if it does not wait there.
+    /// Releases a run that waits at a hook. [`Outcome::Conflict`] if it does not wait there.
     ///
     /// # Errors
     /// If the database fails.
@@ -226,7 +226,7 @@ impl Store {
         Ok(Outcome::of(done.rows_affected()))
     }
 
-    /// True if a run may go on at a hook.
+    /// True if a run may continue at a hook.
     ///
     /// # Errors
     /// If the database fails.

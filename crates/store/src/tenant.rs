@@ -14,7 +14,7 @@ pub struct Tenant {
 }
 
 impl Tenant {
-    /// From the columns `cloud` and `project_id`.
+    /// The tenant in the columns `cloud` and `project_id`.
     pub(crate) fn read(row: &Row) -> sqlx::Result<Tenant> {
         Ok(Tenant {
             cloud: row.try_get("cloud")?,

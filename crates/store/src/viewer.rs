@@ -11,7 +11,7 @@ use crate::{
     database::{Row, read_all},
 };
 
-/// A page on which somebody has a design open.
+/// A page on which a user has a design open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewerRow {
     /// Random id, made by the page.

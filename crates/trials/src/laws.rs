@@ -286,7 +286,7 @@ fn check_additions(document: &Document, counts: &mut EditCounts) -> Result<(), S
     };
     for resource in resources.values_mut() {
         if let Some(resource) = resource.as_object_mut()
-            // A function call is written anew when it gets an addition.
+            // A function call is written again when it gets an addition.
             && resource.contains_key("type")
             && !resource.contains_key("metadata")
         {

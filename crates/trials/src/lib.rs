@@ -3,7 +3,7 @@
 //! The language crates do no I/O, so everything that reads folders, measures times or runs for minutes is here: the
 //! corpus with Heat's own answers ([`corpus`]), times from text to workflow ([`times`]), and randomly broken templates
 //! ([`fuzz`]). Corpus and fuzz test the same [`laws`]. `cargo xtask corpus`, `bench` and `fuzz` start this crate's one
-//! program. It is a crate of its own so that neither `xtask` nor the language's unit tests have to compile it.
+//! program. It is its own crate so that neither `xtask` nor the language's unit tests have to compile it.
 
 pub mod corpus;
 pub mod fuzz;

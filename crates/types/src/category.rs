@@ -29,7 +29,7 @@ pub enum Category {
 pub enum Shape {
     /// A tinted frame around other resources: a network.
     Frame,
-    /// A card: a server, and all types without a shape of their own.
+    /// A card: a server, and all types without their own shape.
     #[default]
     Card,
     /// A small round node: a router.

@@ -46,7 +46,7 @@ impl CatalogItem {
                 .map(|output| Attribute {
                     name: output.name.clone(),
                     summary: if output.value.contains(&format!("{{{STATS}")) {
-                        "Told by the role when it ran.".to_owned()
+                        "A value that the role sets.".to_owned()
                     } else {
                         format!("Such as {}.", output.value)
                     },

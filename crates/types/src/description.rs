@@ -116,7 +116,7 @@ impl ResourceType {
             Executable::No => Some(match &self.advice {
                 Some(advice) => {
                     format!(
-                        "`{resource}` cannot be deployed: Stackloom does not make `{name}`. {advice}"
+                        "`{resource}` cannot be deployed: Stackloom does not create `{name}`. {advice}"
                     )
                 }
                 None => no_driver(&resource, name),

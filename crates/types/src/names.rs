@@ -59,7 +59,7 @@ pub const WAIT_CONDITION: &str = "OS::Heat::WaitCondition";
 pub const SWIFT_SIGNAL: &str = "OS::Heat::SwiftSignal";
 /// The target of signals that a wait condition waits for.
 pub const WAIT_CONDITION_HANDLE: &str = "OS::Heat::WaitConditionHandle";
-/// The same for the other wait.
+/// The handle of [`SWIFT_SIGNAL`].
 pub const SWIFT_SIGNAL_HANDLE: &str = "OS::Heat::SwiftSignalHandle";
 /// The target of a wait condition that is replaced at every update.
 pub const UPDATE_WAIT_CONDITION_HANDLE: &str = "OS::Heat::UpdateWaitConditionHandle";

@@ -4,12 +4,12 @@
 //! type: OS::Neutron::Port
 //! title: Port
 //! properties:
-//!   name: {string, updates, says: Its name.}
+//!   name: {string, updates, says: Name.}
 //!   fixed_ips:
 //!     list:                              # of maps with these keys
-//!       ip_address: {string, check: ip_addr, says: The address.}
+//!       ip_address: {string, check: ip_addr, says: Address.}
 //!     says: Addresses of the port.
-//!   tags: {list, of: {string}, says: Words to find it by.}
+//!   tags: {list, of: {string}, says: Tags.}
 //! attributes:
 //!   mac_address: Its MAC address.
 //! not_given: [show]                      # attributes of Heat without a value here
@@ -110,7 +110,7 @@ pub(super) fn retired(text: &str) -> Result<Vec<ResourceType>, String> {
 
 /// The `show` attribute of every Heat resource.
 fn show() -> Attribute {
-    attribute("show", "All that the cloud tells about it.")
+    attribute("show", "All attributes, as the cloud returns them.")
 }
 
 fn root(text: &str) -> Result<Node, String> {

@@ -92,7 +92,7 @@ mod tests {
         };
         assert_eq!(
             refusal("OS::Designate::Domain"),
-            "`a` cannot be deployed: Stackloom does not make `OS::Designate::Domain`. Use OS::Designate::Zone instead."
+            "`a` cannot be deployed: Stackloom does not create `OS::Designate::Domain`. Use OS::Designate::Zone instead."
         );
         assert!(refusal("OS::Heat::Stack").contains("`type: other.yaml`"));
         assert!(refusal("OS::Swift::Container").contains("has no driver"));

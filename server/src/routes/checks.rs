@@ -9,7 +9,7 @@ use axum::{
 use super::deployments::accepted;
 use crate::{auth::Member, extract::Json, problem::Result, services::Services};
 
-/// Compares each resource of the deployment with the cloud: gone, broken, or with properties that somebody changed.
+/// Compares each resource of the deployment with the cloud: gone, broken, or with properties that a user changed.
 ///
 /// Nothing is changed. The result is kept with the deployment until the next check. What a run works on is left out.
 #[utoipa::path(post, path = "/api/v1/deployments/{id}/check", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Check)))]

@@ -85,7 +85,7 @@ pub struct SearchQuery {
 /// Log lines that contain a text.
 ///
 /// Goes backward from `before` (default: the end), and stops after 1,000 hits or 50,000 lines: `from` of the answer is the
-/// `before` with which to go on, until it is 1. The case of ASCII letters and colours are ignored.
+/// `before` with which to continue, until it is 1. The case of ASCII letters and colours are ignored.
 #[utoipa::path(get, path = "/api/v1/runs/{id}/search", tag = "runs", params(("id" = String, Path), ("text" = String, Query), ("before" = Option<u64>, Query), ("step" = Option<String>, Query)), responses((status = 200, body = LogHits)))]
 pub async fn search(
     State(services): State<Services>,

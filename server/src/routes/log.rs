@@ -89,7 +89,7 @@ fn word<T: DeserializeOwned>(name: &str) -> Option<T> {
 /// `format=text` (the default) has a line of time, step and text each, with colours and other control characters as the
 /// program wrote them. `format=json` has an event a line, as in `/events`. `step`, `stream`, `host` and `level` (the lowest
 /// one) choose lines; `stream` and `host` take several names with commas in between. `after`, `before` and `limit` are a range
-/// of numbers and a number of lines. Lines that a program has not ended are left out, and of a run at work those that come
+/// of numbers and a number of lines. Lines that a program has not ended are left out, and of an active run those that come
 /// later.
 #[utoipa::path(get, path = "/api/v1/runs/{id}/log", tag = "runs", params(("id" = String, Path), ("format" = Option<String>, Query, description = "`text` or `json`."), ("step" = Option<String>, Query), ("stream" = Option<String>, Query), ("host" = Option<String>, Query), ("level" = Option<LogLevel>, Query), ("after" = Option<u64>, Query), ("before" = Option<u64>, Query), ("limit" = Option<u64>, Query)), responses((status = 200, body = String, content_type = "text/plain")))]
 pub async fn download(

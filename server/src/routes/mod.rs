@@ -181,7 +181,7 @@ pub fn public() -> Router<Services> {
         .merge(signals())
 }
 
-/// The route of signals, which can have an address of its own.
+/// The route of signals, which can have its own address.
 pub fn signals() -> Router<Services> {
     Router::new().route("/signal/{name}", post(signal::receive).put(signal::receive))
 }

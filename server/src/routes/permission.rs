@@ -14,7 +14,7 @@ use crate::{
     services::Services,
 };
 
-/// Lets the server scale, check and repair the deployment while nobody is logged in.
+/// Permits the server to scale, check and repair the deployment while nobody is logged in.
 ///
 /// The server creates an application credential of the caller, with the role of a member, for the requested time. It
 /// replaces an earlier permission. A login by a restricted application credential cannot give one.

@@ -1,4 +1,4 @@
-//! Runs: read, cancel, resume, let go on at a hook.
+//! Runs: read, cancel, resume, release at a hook.
 
 use api::{HookRelease, Plan, Run, RunContent};
 use axum::{
@@ -69,7 +69,7 @@ pub async fn resume(
     Ok(StatusCode::ACCEPTED)
 }
 
-/// Lets a run go on that waits at a hook of an environment.
+/// Releases a run that waits at a hook of an environment.
 #[utoipa::path(post, path = "/api/v1/runs/{id}/release", tag = "runs", params(("id" = String, Path)), request_body = HookRelease, responses((status = 202)))]
 pub async fn release(
     State(services): State<Services>,

@@ -299,5 +299,8 @@ resources:
     let answer = json(browser.post("/api/v1/deployments", &request).await, 409).await;
     assert_eq!(answer["code"], "plan-changed");
     let detail = answer["detail"].as_str().unwrap();
-    assert!(detail.contains("no longer what you saw"), "{detail}");
+    assert!(
+        detail.contains("no longer the one that you reviewed"),
+        "{detail}"
+    );
 }

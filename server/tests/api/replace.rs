@@ -1,4 +1,4 @@
-//! An update that names the run at work, over the API.
+//! An update that names the active run, over the API.
 
 use lab::{CallFault, Fault, Lab};
 use serde_json::{Value, json};

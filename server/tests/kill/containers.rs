@@ -98,7 +98,7 @@ impl Scene {
         Scene::with_settings(name, public_cidr, Vec::new()).await
     }
 
-    /// The same with more settings of the program.
+    /// A scene with more settings of the program.
     pub async fn with_settings(
         name: &str,
         public_cidr: &str,

@@ -44,7 +44,7 @@ impl Program {
         Program::start_with(folder, clouds, horizon, Vec::new()).await
     }
 
-    /// The same with more settings.
+    /// Starts the program with more settings.
     pub async fn start_with(
         folder: &Path,
         clouds: &str,

@@ -146,7 +146,7 @@ impl Daemon {
         }
     }
 
-    /// Its containers, also ended ones.
+    /// Containers of the daemon, also ended ones.
     fn containers(&self) -> Vec<String> {
         self.docker(&["ps", "--all", "--quiet"]).unwrap()
     }

@@ -28,7 +28,7 @@ use crate::{needs, paths};
 pub enum Profile {
     /// Pages without link-time optimisation, `wasm-opt` and compression; programs as `cargo test` compiles them.
     Dev,
-    /// As in a release.
+    /// The build of a release.
     Release,
 }
 

@@ -1,4 +1,4 @@
-//! The program for the browser, in a folder of its own in `pkg`: `app-<hash>`, named by the hash of its content.
+//! The program for the browser, in a separate folder in `pkg`: `app-<hash>`, named by the hash of its content.
 //!
 //! Scripts and modules refer to each other, and work only with files of the same build. So all of them get new URLs
 //! together: browsers can cache them forever, and a tab that was opened before an update never mixes two builds. The

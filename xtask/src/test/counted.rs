@@ -54,7 +54,7 @@ impl std::fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// What a runner has printed so far.
+/// Counts from the output of a test runner so far.
 struct Progress {
     counts: Counts,
     last_line: String,

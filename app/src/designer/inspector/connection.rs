@@ -1,4 +1,4 @@
-//! The inspector of a line that stands for a reference: its ends, which can be changed, and the way to its field.
+//! The inspector of a line that represents a reference: its ends, which can be changed, and the way to its field.
 
 use canvas::{
     commands::LineEnd,

@@ -74,7 +74,7 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                 ),
                 None => (
                     "Resource".to_owned(),
-                    "This type is unknown. Its properties are kept as they are.".to_owned(),
+                    "This type is unknown. Its properties stay unchanged.".to_owned(),
                     resource_type,
                     Category::Orchestration,
                 ),

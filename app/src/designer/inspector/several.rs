@@ -98,7 +98,7 @@ fn CommonForm(workspace: Workspace, names: Vec<String>) -> impl IntoView {
     });
     view! {
         <form class="inspector-several" aria-label=format!("All: {title}") on:submit=|event| event.prevent_default() on:focusout=move |_| workspace.seal()>
-            <p class="quiet">{format!("{title}: a change here is made in all of them.")}</p>
+            <p class="quiet">{format!("{title}: a change applies to all of them.")}</p>
             <FieldList form fields below />
         </form>
     }

@@ -42,7 +42,7 @@ pub struct NodeSignals {
 /// One line's signals.
 #[derive(Clone)]
 pub struct LineSignals {
-    /// Its route.
+    /// Route of the line.
     pub line: ArcRwSignal<Line>,
     /// Whether the line has an element.
     pub shown: ArcRwSignal<bool>,
@@ -87,7 +87,7 @@ pub struct Scene {
     pub keys: RwSignal<Vec<NodeKey>>,
     /// Lines.
     pub edges: RwSignal<Vec<Edge>>,
-    /// True if so many nodes are in view, and so small, that they are painted and have no elements.
+    /// True if the visible nodes are so many and so small that they are painted and have no elements.
     pub painted: RwSignal<bool>,
     /// Notifies when the painted picture is outdated: after a change, and when a drag begins or ends.
     pub outdated: Trigger,

@@ -78,7 +78,7 @@ pub(super) fn segments(lines: &[Line]) -> Areas {
 }
 
 impl Scene {
-    /// Takes over what can be seen. Elements change only if the view leaves the margin of the last choice.
+    /// Applies the visible area. Elements change only if the view leaves the margin of the last choice.
     pub fn look(self, now: Seen) {
         let Some(before) = self.seen.try_get_value() else {
             return;
@@ -100,7 +100,7 @@ impl Scene {
         }
     }
 
-    /// Takes over the offset of a drag, and chooses elements again if it is far from the last choice.
+    /// Applies the offset of a drag, and chooses elements again if it is far from the last choice.
     pub(super) fn keep_in_view(self, what: &Arc<Moving>, way: CanvasVector, leaves: bool) {
         let margin = self
             .seen

@@ -50,7 +50,7 @@ impl Workspace {
         self.arrange(move |input| commands::align(input, &names, to));
     }
 
-    /// Gives the selected nodes equal gaps.
+    /// Distributes the selected nodes with equal gaps.
     pub fn distribute(self, axis: Axis) {
         let names = self.selected_names();
         self.arrange(move |input| commands::distribute(input, &names, axis));
@@ -65,7 +65,7 @@ impl Workspace {
         self.apply(&proposal)
     }
 
-    /// Lets nodes glide to their new positions for a moment.
+    /// Animates nodes on the way to their new positions.
     fn glide(self) {
         self.glides.set(true);
         browser::after_ms(400, move || {
@@ -97,7 +97,7 @@ impl Workspace {
         true
     }
 
-    /// Folds the network of the selection, or unfolds it. A server of a network stands for the network.
+    /// Folds the network of the selection, or unfolds it. For a server, its network is used.
     pub fn fold_selected(self) {
         if self.selected_network().is_none_or(|name| !self.fold(&name)) {
             self.announce("Select a network to fold it");

@@ -69,7 +69,7 @@ fn Describe(role: BareRole, open: RwSignal<bool>, upload: Upload) -> impl IntoVi
     let notes = notes.map(|note| view! { <li><Icon name="info" /><span>{note}</span></li> });
     view! {
         <form class="dialog-form" on:submit=publish novalidate=true>
-            <p class="quiet">"It is an Ansible role without a manifest. Say what others need to know about it."</p>
+            <p class="quiet">"It is an Ansible role without a manifest. Fill in the manifest here."</p>
             <ul class="role-notes">{notes.collect_view()}</ul>
             <About form />
             <Ports form />

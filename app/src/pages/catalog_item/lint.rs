@@ -45,8 +45,7 @@ pub fn LintFindings(
 ) -> impl IntoView {
     let list = |findings: Vec<LintFinding>| {
         if findings.is_empty() {
-            return view! { <p class="quiet">"ansible-lint has nothing to say against it."</p> }
-                .into_any();
+            return view! { <p class="quiet">"ansible-lint found no problems."</p> }.into_any();
         }
         let rows = findings.into_iter().map(|finding| {
             let icon = match finding.level {

@@ -167,7 +167,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                 {fact("Category", item.category.clone())}
                 {fact("Resource type", format!("Stackloom::Catalog::{}", item.name))}
                 {(!listens.is_empty()).then(|| fact("Listens on", listens))}
-                {fact("Taken out of a design", removal.to_owned())}
+                {fact("Removed from a design", removal.to_owned())}
                 {(!item.tested.is_empty()).then(|| view! {
                     <div>
                         <dt>"Tested on"</dt>

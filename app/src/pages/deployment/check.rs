@@ -64,8 +64,8 @@ pub fn CheckSection(deployment: Load<Deployment>) -> impl IntoView {
         });
         let result = match last {
             _ if is_busy && !is_present => quiet("A run works on this deployment. A check leaves out what the run works on."),
-            None => quiet("Not checked yet. A check compares each resource with the cloud: what is gone, broken, or changed by hand. At the servers it asks the software for its health. It changes nothing."),
-            Some(_) if !is_present => quiet("A run has come after the last check. Check again to compare with the cloud."),
+            None => quiet("Not checked yet. A check compares each resource with the cloud: it finds resources that are gone, broken, or changed by hand. It also runs the health checks of the software. It changes nothing."),
+            Some(_) if !is_present => quiet("A run began after the last check. Check again to compare with the cloud."),
             Some(check) if check.findings.is_empty() => view! {
                 <p class="check-whole"><Icon name="circle-check" />"All compared resources are as deployed."</p>
             }
@@ -198,11 +198,11 @@ fn repairer(deployment: Load<Deployment>) -> Callback<()> {
 fn question(name: &str, plan: &Plan) -> Question {
     let replaces = changed(plan).any(|change| change.action == Action::Replace);
     let mut body = vec![String::from(
-        "The template stays as it is. These resources are brought back to it:",
+        "The template stays as it is. These resources are restored to it:",
     )];
     if replaces {
         body.push(String::from(
-            "What is replaced is deleted in the end, with the data in it.",
+            "Replaced resources are deleted at the end, with their data.",
         ));
     }
     body.extend(problems(plan));

@@ -80,7 +80,7 @@ pub fn ComparePage() -> impl IntoView {
             <header class="page-head">
                 <div>
                     <h1>"Compare runs"</h1>
-                    <p>"Durations of their steps, and what they were started with."</p>
+                    <p>"Durations of their steps, and the content that they were started with."</p>
                 </div>
             </header>
             <div class="compare-choice">
@@ -139,7 +139,7 @@ fn comparison(earlier: Side, later: Side) -> AnyView {
     let content = match (&earlier.content, &later.content) {
         (Some(before), Some(after)) => contents(before, after),
         _ => view! {
-            <Empty icon="history" title="The content was not kept" text="At least one of these runs ran before runs kept what they were started with." />
+            <Empty icon="history" title="The content was not stored" text="An older version of Stackloom started at least one of these runs, and did not store its content." />
         }
         .into_any(),
     };

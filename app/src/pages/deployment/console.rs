@@ -54,10 +54,10 @@ fn Console(place: StoredValue<(String, String)>, open: RwSignal<bool>) -> impl I
     };
     let refusal = RwSignal::new(None::<String>);
     view! {
-        <p class="quiet">"What the server wrote to its console, the last 500 lines. It needs neither SSH nor a network of the server."</p>
+        <p class="quiet">"What the server wrote to its console, the last 500 lines. It needs neither SSH nor a network."</p>
         {text}
         {move || refusal.get().map(|why| view! {
-            <p class="quiet" role="status">"This cloud gives no graphical console. "{prose(&why)}</p>
+            <p class="quiet" role="status">"This cloud offers no graphical console. "{prose(&why)}</p>
         })}
         <div class="dialog-actions">
             <GraphicalButton place refusal />

@@ -13,7 +13,7 @@ use crate::{
 pub enum KnownDesign {
     /// Numbers of its stored versions, newest first.
     Stored(Vec<u32>),
-    /// It was deleted.
+    /// The design was deleted.
     Deleted,
 }
 

@@ -77,10 +77,10 @@ fn who_may_change(me: &CurrentUser) -> String {
     let rest = if me.can_change {
         "You may change it."
     } else {
-        "You may only look; the events are for those who may change it."
+        "You have read access only. Events are shown to users who may change the deployment."
     };
     format!(
-        "Users with {roles} in the project {} may change this deployment; all others of the project may only look. {rest}",
+        "Users with {roles} in the project {} may change this deployment; all others of the project have read access. {rest}",
         me.project
     )
 }
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(
             who_may_change(&me(&["member", "manager", "admin"], false)),
             "Users with the role member, manager or admin in the project demo may change this deployment; all others of \
-             the project may only look. You may only look; the events are for those who may change it."
+             the project have read access. You have read access only. Events are shown to users who may change the deployment."
         );
         let one = who_may_change(&me(&["member"], true));
         assert!(one.starts_with("Users with the role member in"), "{one}");

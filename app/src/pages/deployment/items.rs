@@ -79,7 +79,7 @@ fn ItemRow(
             <td><a class="link" href=format!("/catalog/{}", browser::encode(&item.name))>{item.name.clone()}</a></td>
             <td class="fit">
                 {item.version.clone()}
-                {newest.map(|newest| view! { " " <span class="pill">{format!("{newest} is there")}</span> })}
+                {newest.map(|newest| view! { " " <span class="pill">{format!("{newest} is available")}</span> })}
             </td>
             <td class="quiet">{item.components.join(", ")}</td>
             <td class="fit">

@@ -436,7 +436,7 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
     }
 }
 
-/// Lets the wheel scroll the page. With Ctrl the wheel zooms the drawing.
+/// Scrolls the page by the wheel. With Ctrl the wheel zooms the drawing.
 fn keep_scrolling(event: leptos::ev::WheelEvent) {
     if !event.ctrl_key() {
         event.stop_propagation();

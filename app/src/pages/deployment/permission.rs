@@ -26,7 +26,7 @@ pub fn PermissionSection(deployment: Load<Deployment>) -> impl IntoView {
             Some(permission) => view! { <Given permission deployment /> }.into_any(),
             None => view! { <Missing deployment /> }.into_any(),
         };
-        Some(view! { <section class="section" aria-label="While nobody is here">{body}</section> })
+        Some(view! { <section class="section" aria-label="Unattended work">{body}</section> })
     }
 }
 
@@ -57,7 +57,7 @@ fn Missing(deployment: Load<Deployment>) -> impl IntoView {
         });
     };
     view! {
-        <div class="section-head"><h2>"While nobody is here"</h2></div>
+        <div class="section-head"><h2>"Unattended work"</h2></div>
         <details class="permission">
             <summary>"Let the server act while nobody is logged in"</summary>
             <PermissionNotes />
@@ -102,7 +102,7 @@ fn Given(permission: Permission, deployment: Load<Deployment>) -> impl IntoView 
     };
     view! {
         <div class="section-head">
-            <h2>"While nobody is here"</h2>
+            <h2>"Unattended work"</h2>
             <span class="meta">{format!("Permitted by {author} ")}<Ago time=created />{format!(", until {until}")}</span>
             <button type="button" class="button" data-look="danger-quiet" data-size="small" disabled=locked on:click=move |_| revoke.run(())>
                 "Revoke"

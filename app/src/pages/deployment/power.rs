@@ -165,7 +165,7 @@ pub fn PowerMenu(
     let label = format!("Power of {name}");
     let items = move || {
         match is_running() {
-        None => view! { <p class="menu-note">"The cloud does not tell the server's state."</p> }.into_any(),
+        None => view! { <p class="menu-note">"The cloud does not report the server's state."</p> }.into_any(),
         Some(false) => view! {
             <button type="button" class="menu-item" on:click=move |_| ask(PowerAction::Start)><Icon name="play" />"Start"</button>
         }

@@ -37,7 +37,7 @@ pub struct Proposals {
 }
 
 impl Proposals {
-    /// For the present page.
+    /// Proposals of the current page.
     pub fn new() -> Proposals {
         let navigate = StoredValue::new_local(use_navigate());
         let open = move |address: String| {
@@ -64,7 +64,7 @@ impl Proposals {
         self.propose_plan(plan, question, start);
     }
 
-    /// As [`propose`](Self::propose), for a plan from another call.
+    /// Like [`propose`](Self::propose), for a plan from another request.
     pub fn propose_plan<
         P: Future<Output = Answer<Plan>> + 'static,
         S: Future<Output = Answer<Started>> + 'static,

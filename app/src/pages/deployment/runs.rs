@@ -41,7 +41,7 @@ fn newest_pair(runs: &[Run]) -> Option<(&str, &str)> {
 pub fn Runs(
     /// The deployment.
     deployment: Load<Deployment>,
-    /// Its runs.
+    /// Runs of the deployment.
     runs: Load<Vec<Run>>,
 ) -> impl IntoView {
     let session = use_session();
@@ -111,7 +111,7 @@ fn row(run: &Run, offers_roll_back: bool) -> impl IntoView {
     let took = time::span(run.started.as_deref(), run.ended.as_deref(), None);
     let back = offers_roll_back.then(|| {
         view! {
-            <a class="button" data-size="small" href=roll_back_href(run) title="Plan a return to what this run deployed">
+            <a class="button" data-size="small" href=roll_back_href(run) title="Plan a roll-back to the content of this run">
                 <Icon name="undo-2" />
                 "Roll back to this"
             </a>

@@ -24,7 +24,7 @@ const WITH_DATA: [&str; 2] = [terminal::SERVER, "OS::Cinder::Volume"];
 pub fn Snapshots(
     /// The deployment.
     deployment: Load<Deployment>,
-    /// Its runs.
+    /// Runs of the deployment.
     runs: Load<Vec<Run>>,
 ) -> impl IntoView {
     let id = Memo::new(move |_| deployment.with(|it| it.map(|it| it.id.clone())));
@@ -318,17 +318,17 @@ fn restore_question(deployment: &str, snapshot: &Snapshot) -> Question {
     let time = time.replace('T', " ");
     let mut body = vec![
         format!(
-            "The root disks of these servers, and these volumes, become as they were at {time} UTC. Everything that was written on them since is lost. Servers restart, and attached volumes are detached until they are back."
+            "The root disks of these servers, and these volumes, return to their state at {time} UTC. All data written to them since then is lost. Servers restart, and attached volumes are detached until they are back."
         ),
         String::from(
             "A server that is not in the list does not restart: mount its restored volumes there again. A volume returns to its newest snapshot only.",
         ),
         String::from(
-            "Ids, addresses, networks and the template stay. Software becomes as it was then, but its records stay, so an update without changes leaves it alone. Check the deployment afterwards: a repair sets up software again that is not healthy. Software without health checks, or that is healthy as it was then, is set up again by an update that changes its properties.",
+            "Ids, addresses, networks and the template stay. The software on these disks returns to its state at that time, but Stackloom's records do not, so an update without changes does not set it up again. Check the deployment afterwards: a repair sets up unhealthy software again. To set up other software again, update its properties.",
         ),
     ];
     if !snapshot.left_alone.is_empty() {
-        body.push(format!("Left alone: {}.", reasons(&snapshot.left_alone)));
+        body.push(format!("Not restored: {}.", reasons(&snapshot.left_alone)));
     }
     Question {
         title: format!("Restore {deployment} from {}?", snapshot.name),
@@ -403,7 +403,7 @@ mod tests {
         assert!(question.body[2].contains("Check the deployment afterwards"));
         assert_eq!(
             question.body.last().map(String::as_str),
-            Some("Left alone: web (it was replaced since).")
+            Some("Not restored: web (it was replaced since).")
         );
     }
 

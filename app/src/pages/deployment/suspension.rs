@@ -17,7 +17,7 @@ use crate::{
 pub fn SuspensionButtons(
     /// The deployment.
     deployment: Load<Deployment>,
-    /// Its runs.
+    /// Runs of the deployment.
     runs: Load<Vec<Run>>,
 ) -> impl IntoView {
     let session = use_session();
@@ -105,7 +105,7 @@ fn question(deployment: &Deployment, which: Suspension) -> Question {
                     "These servers stop where they are, with their memory kept on their hosts. What runs on them cannot be reached until they are resumed.",
                 ),
                 text(
-                    "Addresses, volumes and networks stay. Volumes and floating IPs go on costing, and the servers still count for the quota.",
+                    "Addresses, volumes and networks stay. Volumes and floating IPs still cost, and the servers still count against the quota.",
                 ),
             ],
             items,
@@ -115,7 +115,7 @@ fn question(deployment: &Deployment, which: Suspension) -> Question {
         Suspension::Resume => Question {
             title: format!("Resume {}?", deployment.name),
             body: vec![text(
-                "These servers go on where they were suspended, with their memory and addresses. Connections from that time have probably ended.",
+                "These servers continue where they were suspended, with their memory and addresses. Connections from that time have probably ended.",
             )],
             items,
             action: text("Resume"),
@@ -132,7 +132,7 @@ pub fn SuspendedNote() -> impl IntoView {
             <span class="state" data-look="paused"><Icon name="circle-pause" /></span>
             <div>
                 <p><strong>"The servers are suspended."</strong>" Their memory and their addresses are kept."</p>
-                <p class="quiet">"Volumes and floating IPs go on costing. Resume the servers before you change, scale or command them; an undeploy is possible at any time."</p>
+                <p class="quiet">"Volumes and floating IPs still cost. Resume the servers before you change or scale them, or run a command on them; an undeploy is possible at any time."</p>
             </div>
         </div>
     }

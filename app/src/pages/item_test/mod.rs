@@ -79,9 +79,9 @@ pub fn TestDialog(
 /// The deployment in which drafts of an item are tested.
 #[derive(Clone, Debug, PartialEq)]
 struct Place {
-    /// Its name.
+    /// Name of the deployment.
     name: String,
-    /// Its id. `None` if no earlier draft is tested in it.
+    /// Id of the deployment. `None` if it does not exist yet.
     before: Option<String>,
 }
 
@@ -145,7 +145,7 @@ fn Form(
     let problem = RwSignal::new(None::<Problem>);
     let is_busy = RwSignal::new(false);
     let explanation = if has_own_design {
-        "The design that the item brings along, tests/design.yaml, is deployed with the draft."
+        "The design in the item, tests/design.yaml, is deployed with the draft."
     } else {
         "A server with a network and a public address is created, and the draft is set up on it."
     };

@@ -55,22 +55,22 @@ impl Field {
         }
     }
 
-    /// The same with an explanation.
+    /// Adds an explanation.
     pub fn help(self, help: &'static str) -> Field {
         Field { help, ..self }
     }
 
-    /// The same with an example.
+    /// Adds an example.
     pub fn example(self, example: &'static str) -> Field {
         Field { example, ..self }
     }
 
-    /// The same with another control.
+    /// Replaces the control.
     pub fn control(self, control: Control) -> Field {
         Field { control, ..self }
     }
 
-    /// The same for a row of a list.
+    /// Makes it a field of a row in a list.
     pub fn row(self, index: usize) -> Field {
         Field { index, ..self }
     }

@@ -179,7 +179,7 @@ pub fn Ports(
     let rows = Rows {
         list: "ports",
         title: "Ports",
-        help: "Each is an option, is opened for connected servers, and tells whether the item is healthy.",
+        help: "Each port is an option, is opened for connected servers, and has a health check.",
         one: "port",
         count: |it| it.ports.len(),
         add: |it| {

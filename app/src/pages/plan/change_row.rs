@@ -13,7 +13,7 @@ pub struct Row {
     pub change: Change,
     /// The first step of its resource.
     pub step: Option<String>,
-    /// Its consequences.
+    /// Consequences of the change.
     pub consequences: Vec<Consequence>,
     /// The properties that differ; of a created resource all.
     pub properties: Vec<PropertyChange>,

@@ -84,11 +84,11 @@ fn of_replacement(resource_type: &str) -> Option<Consequence> {
             "Ports with an address of it are replaced. They get other addresses, and their connections break.",
         ),
         "OS::Neutron::Router" => note(
-            "Servers behind it have no way out, and their floating IPs do not answer, until the new router is connected.",
+            "Servers behind it have no external connectivity, and their floating IPs do not answer, until the new router is connected.",
         ),
-        "OS::Neutron::RouterGateway" | "OS::Neutron::RouterInterface" => {
-            note("Servers behind the router have no way out until it is connected again.")
-        }
+        "OS::Neutron::RouterGateway" | "OS::Neutron::RouterInterface" => note(
+            "Servers behind the router have no external connectivity until it is connected again.",
+        ),
         "OS::Octavia::LoadBalancer" => loss(
             "Its address changes, unless the load balancer names it. All connections through it break.",
         ),
@@ -107,7 +107,7 @@ fn of_deletion(resource_type: &str) -> Option<Consequence> {
         "OS::Cinder::Volume" => loss("Its data is lost, and its snapshots with it."),
         "OS::Neutron::FloatingIP" => loss("The public address is given back to the cloud."),
         "OS::Neutron::Router" | "OS::Neutron::RouterGateway" | "OS::Neutron::RouterInterface" => {
-            note("Servers behind the router lose their way out through it.")
+            note("Servers behind the router lose external connectivity through it.")
         }
         "OS::Neutron::SecurityGroup" | "OS::Neutron::SecurityGroupRule" => note(RULES_GONE),
         "OS::Octavia::LoadBalancer" => {
@@ -133,10 +133,10 @@ fn of_property(change: &Change, property: &PropertyChange) -> Option<Consequence
         ("OS::Neutron::SecurityGroup", "rules") if is_taken_away(property) => note(RULES_GONE),
         ("OS::Neutron::Port", "fixed_ips") => note("Its addresses change."),
         ("OS::Neutron::Router", "external_gateway_info") => note(
-            "Servers behind it have no way out while the gateway changes, and its own public address can change.",
+            "Servers behind it have no external connectivity while the gateway changes, and its own public address can change.",
         ),
         ("OS::Neutron::FloatingIP" | "OS::Neutron::FloatingIPAssociation", "port_id") => {
-            note("The public address leads elsewhere from then on; its open connections break.")
+            note("The public address moves to another port; its open connections break.")
         }
         ("OS::Cinder::Volume", "size") if is_smaller(property) => note(
             "A volume cannot shrink. In a roll-back it keeps its size; any other update fails.",
@@ -294,8 +294,8 @@ mod tests {
             ("OS::Octavia::LoadBalancer", "address changes"),
             ("OS::Neutron::Net", "other addresses"),
             ("OS::Neutron::Subnet", "other addresses"),
-            ("OS::Neutron::Router", "no way out"),
-            ("OS::Neutron::RouterInterface", "no way out"),
+            ("OS::Neutron::Router", "no external connectivity"),
+            ("OS::Neutron::RouterInterface", "no external connectivity"),
         ] {
             let found = texts(&change("replace", resource_type, "name"));
             assert!(found[0].contains(word), "{resource_type}: {found:?}");
@@ -305,7 +305,10 @@ mod tests {
             "OS::Neutron::Router",
             "external_gateway_info.network",
         ));
-        assert!(gateway[0].contains("no way out"), "{gateway:?}");
+        assert!(
+            gateway[0].contains("no external connectivity"),
+            "{gateway:?}"
+        );
     }
 
     #[test]

@@ -69,7 +69,7 @@ struct Page {
     permission: PermissionForm,
     /// True if the run shall start although a quota is too small.
     despite_quota: RwSignal<bool>,
-    /// True if the update takes the place of the run at work.
+    /// True if the update replaces the active run.
     replaces: RwSignal<bool>,
     /// True for the drawing, false for the workflow.
     shows_drawing: RwSignal<bool>,

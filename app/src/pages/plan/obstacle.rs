@@ -17,7 +17,7 @@ const REFRESH: std::time::Duration = std::time::Duration::from_secs(4);
 pub(super) enum Obstacle {
     /// A run works on it.
     AtWork(String, Box<Run>),
-    /// Its servers are suspended.
+    /// The servers of the deployment are suspended.
     Suspended(String),
 }
 
@@ -58,13 +58,13 @@ impl Page {
         self.replaces.get().then_some(run)
     }
 
-    /// True if the update can begin, now or in the place of the run at work. Tracks.
+    /// True if the update can begin, now or in place of the active run. Tracks.
     pub(super) fn is_free(self) -> bool {
         self.obstacle().is_none() || self.instead_of().is_some()
     }
 }
 
-/// The obstacle in words, and the choice to take the place of the run at work.
+/// The obstacle in words, and the choice to replace the active run.
 #[component]
 pub(super) fn ObstacleNote(page: Page) -> impl IntoView {
     let obstacle = Memo::new(move |_| page.obstacle());
@@ -110,11 +110,11 @@ pub(super) fn ObstacleNote(page: Page) -> impl IntoView {
                         type="checkbox" prop:checked=move || page.replaces.get()
                         on:change=move |event| page.replaces.set(event_target_checked(&event))
                     />
-                    "Take its place: it begins no further step, those at work end, and the update is planned from what exists then"
+                    "Replace it: it begins no further step, its active steps end, and the update is planned from what exists then"
                 </label>
             }
             .into_any(),
-            _ => view! { <p class="quiet">"Its place cannot be taken. Wait for its end, or cancel it on its page."</p> }.into_any(),
+            _ => view! { <p class="quiet">"It cannot be replaced. Wait for its end, or cancel it on its page."</p> }.into_any(),
         };
         Some(view! {
             <div class="plan-obstacle" role="note">

@@ -1,4 +1,4 @@
-//! The standing permission that is given with the deployment, if the design hands out the address of a policy.
+//! The standing permission that is given with the deployment, if the design passes on the address of a policy.
 
 use api::PermissionRequest;
 use leptos::prelude::*;
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Page {
-    /// True if the plan hands out the address of a policy. Tracks.
+    /// True if the plan passes on the address of a policy. Tracks.
     fn needs_permission(self) -> bool {
         self.plan.with(|plan| match plan {
             Loaded::Ready(plan) => plan
@@ -38,8 +38,8 @@ pub(super) fn PermissionQuestion(page: Page) -> impl IntoView {
         is_needed.get().then(|| {
             view! {
                 <fieldset class="parameters permission">
-                    <legend>"While nobody is here"</legend>
-                    <p>"This design hands out the address of a scaling policy. Signals to it are refused unless you permit the deployment to scale by itself."</p>
+                    <legend>"Unattended work"</legend>
+                    <p>"This design passes on the address of a scaling policy. Signals to it are refused unless you permit the deployment to scale by itself."</p>
                     <PermissionNotes />
                     {page.permission.fields(locked)}
                 </fieldset>

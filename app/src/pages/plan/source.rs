@@ -23,7 +23,7 @@ pub struct Source {
     pub origin: Origin,
 }
 
-/// Where a content comes from.
+/// Origin of the planned content.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Origin {
     /// A version of a design.

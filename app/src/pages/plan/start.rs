@@ -79,7 +79,7 @@ impl Starter {
             _ => (None, None),
         });
         let instead_of = untrack(|| page.instead_of());
-        // The run at work changes the plan with each step, and the user has chosen to update what exists at its end.
+        // The active run changes the plan with each step, and the user has chosen to update what exists at its end.
         let plan_digest = digest.filter(|_| instead_of.is_none());
         let permission = page.permission_untracked();
         if let Some(problem) = permission.as_ref().and_then(PermissionRequest::problem) {
@@ -121,7 +121,7 @@ impl Starter {
                 Ok(started) => {
                     if instead_of.as_ref() == Some(&started.run) {
                         self.toasts
-                            .done("The update begins by itself when the steps at work have ended.");
+                            .done("The update begins by itself when the active steps have ended.");
                     }
                     if let Some(permission) = permission {
                         let given = client::permission_give(&started.deployment, &permission);
@@ -155,7 +155,7 @@ impl Starter {
 
 impl Page {
     /// True if there is a workflow for the current form, and the user has decided what it needs: whether to exceed the
-    /// quota, and whether to take the place of the run at work.
+    /// quota, and whether to replace the active run.
     pub(super) fn is_deployable(self) -> bool {
         if self.is_planning.get() {
             return false;

@@ -36,7 +36,7 @@ pub(super) fn VersionLine(
             view! {
                 <p
                     class="meta" data-testid="planned-version"
-                    title="The address of this page leads to this plan. It has no hidden and no long parameter values."
+                    title="The address of this page opens this plan. It contains no hidden and no long parameter values."
                 >
                     {format!("Design v{version}")}
                 </p>

@@ -1,7 +1,7 @@
 //! Terminals on the servers of a deployment, as tabs.
 //!
 //! The terminal itself is a script (`web/terminal.ts`), loaded with the first tab. It owns the connection; a tab shows
-//! its state. Leaving the page ends all of them, so a person who needs one for longer opens it in a window of its own.
+//! its state. Leaving the page ends all of them, so a person who needs one for longer opens it in a separate window.
 
 mod module;
 mod tab;

@@ -21,7 +21,7 @@ pub struct Tab {
     pub key: u32,
     /// Name of the server's resource.
     pub server: String,
-    /// Its state.
+    /// State of the terminal.
     pub state: RwSignal<TabState>,
 }
 
@@ -149,7 +149,7 @@ pub fn TabPanel(tab: Tab, current: RwSignal<u32>, deployment: Memo<String>) -> i
             <footer class="terminal-foot">
                 <div class="terminal-status">{status}</div>
                 <span class="meta">"All keys go to the server. "<kbd>"Shift"</kbd>" "<kbd>"F6"</kbd>" leaves the terminal."</span>
-                <a class="link meta" href=own target="_blank" rel="noopener"><Icon name="external-link" />"Own window"</a>
+                <a class="link meta" href=own target="_blank" rel="noopener"><Icon name="external-link" />"New window"</a>
             </footer>
         </section>
     }

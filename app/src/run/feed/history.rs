@@ -1,6 +1,6 @@
 //! The part of a run that lies before the page was opened.
 //!
-//! The page opens a run at its end: the last lines, and all moves, which are few. Older lines are fetched when somebody scrolls up
+//! The page opens a run at its end: the last lines, and all moves, which are few. Older lines are fetched when a user scrolls up
 //! to them. For a link or a hit far back, only the lines around it are fetched, and from there the lines in both directions.
 //! The lines of a step are fetched apart from the others when only they are shown. A download comes from the server as a file,
 //! see [`client::log_file`].

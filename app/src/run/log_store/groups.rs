@@ -23,7 +23,7 @@ impl GroupId {
         }
     }
 
-    /// The same kind of group with another number.
+    /// Same kind of group with another number.
     fn with(self, number: u32) -> GroupId {
         match self {
             GroupId::Play(_) => GroupId::Play(number),

@@ -40,7 +40,7 @@ impl LogStore {
         }
     }
 
-    /// Takes a replaced line out of the view.
+    /// Removes a replaced line from the view.
     pub(super) fn replace(&mut self, at: usize) {
         let Some(line) = self.lines.get_mut(at) else {
             return;

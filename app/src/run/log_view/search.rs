@@ -1,4 +1,4 @@
-//! Search in the log: hits of the loaded lines at once, those of older lines from the server, which go on to come in until all
+//! Search in the log: hits of the loaded lines at once, those of older lines from the server, which keep arriving until all
 //! lines are searched or the search changes.
 
 use leptos::prelude::*;
@@ -12,7 +12,7 @@ const PAUSE_MS: i32 = 250;
 /// State of the search in lines that are not loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Search {
-    /// Nothing to search, or all is searched.
+    /// There is nothing to search, or all lines are searched.
     #[default]
     Done,
     /// The server searches.
@@ -21,7 +21,7 @@ pub enum Search {
     Failed,
 }
 
-/// Has the server search the lines that are not loaded.
+/// Searches, on the server, the lines that are not loaded.
 pub fn search_older(state: LogState) {
     // Number of the current search. An answer to another one ends that one.
     let current = StoredValue::new(0_u32);

@@ -164,7 +164,7 @@ pub fn ViewMenu(state: LogState) -> impl IntoView {
             view! {
                 <hr class="menu-rule" />
                 <fieldset class="log-menu" data-hosts>
-                    <legend>"Only of these servers"</legend>
+                    <legend>"Only these servers"</legend>
                     {hosts.into_iter().map(choice).collect_view()}
                 </fieldset>
             }

@@ -1,6 +1,6 @@
 //! The timeline: a bar for each step, on one scale, with long idle gaps folded and the critical path marked.
 //!
-//! Only rows in view have elements, and only bars of steps at work follow the clock.
+//! Only rows in view have elements, and only bars of active steps follow the clock.
 
 mod scale;
 
@@ -35,7 +35,7 @@ struct Bar {
     to: f64,
 }
 
-/// Bars of the steps that have started, in the workflow's order. A bar of a step at work ends now.
+/// Bars of the steps that have started, in the workflow's order. A bar of an active step ends now.
 fn bars(model: &Model, now: Option<f64>) -> Vec<Bar> {
     let parsed = |text: &Option<String>| text.as_deref().and_then(time::parse);
     let steps = model.run.steps.iter().filter_map(|step| {

@@ -27,9 +27,9 @@ struct Stretch {
 /// A folded gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gap {
-    /// Its middle, in percent of the scale.
+    /// Middle of the gap, in percent of the scale.
     pub at: f64,
-    /// Its duration, in milliseconds.
+    /// Duration of the gap, in milliseconds.
     pub took: f64,
 }
 

@@ -119,7 +119,7 @@ pub fn align(input: &CommandInput<'_>, names: &[String], to: Alignment) -> Optio
     ))
 }
 
-/// Gives the named nodes equal gaps between the outermost two, which stay. `None` for fewer than three.
+/// Distributes the named nodes with equal gaps between the outermost two, which stay. `None` for fewer than three.
 pub fn distribute(input: &CommandInput<'_>, names: &[String], axis: Axis) -> Option<Proposal> {
     let mut nodes = outer_nodes(input, names);
     if nodes.len() < 3 {
@@ -161,7 +161,7 @@ pub fn distribute(input: &CommandInput<'_>, names: &[String], axis: Axis) -> Opt
     ))
 }
 
-/// The named nodes that have a position of their own, without those inside another one.
+/// The named nodes that have their own position, without those inside another one.
 fn outer_nodes<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Node> {
     let nodes = super::shift::moved_nodes(input, names).into_iter();
     nodes

@@ -1,6 +1,6 @@
-//! The reference that a line stands for: its field in a form, and its removal.
+//! The reference that a line represents: its field in a form, and its removal.
 //!
-//! A line with a resource of its own, such as a router's interface, is deleted with that resource.
+//! A line with its own resource, such as a router's interface, is deleted with that resource.
 
 use hot::{
     document::Edit,
@@ -11,7 +11,7 @@ use hot::{
 use super::{CommandInput, Proposal, Refusal, property_path};
 use crate::drawing::{Drawing, Edge, EdgeKind, interfaces};
 
-/// The reference that a line stands for.
+/// The reference that a line represents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// Resource with the reference. It can be a part of the node at the start of the line.
@@ -22,7 +22,7 @@ pub struct Connection {
     path: Option<Vec<String>>,
 }
 
-/// The reference of a line. `None` for a line that a pass adds, or that has a resource of its own.
+/// The reference of a line. `None` for a line that a pass adds, or that has its own resource.
 pub fn connection(template: &Template, drawing: &Drawing, edge: &Edge) -> Option<Connection> {
     if edge.ghost || edge.resource.is_some() {
         return None;
@@ -88,7 +88,7 @@ pub fn connection(template: &Template, drawing: &Drawing, edge: &Edge) -> Option
     }
 }
 
-/// The removal of the reference that a line stands for. Both resources stay.
+/// The removal of the reference that a line represents. Both resources stay.
 ///
 /// # Errors
 /// The reason why the reference cannot be removed.

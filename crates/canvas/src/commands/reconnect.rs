@@ -225,7 +225,7 @@ fn move_end(input: &CommandInput<'_>, edge: &Edge, to: &str) -> Result<Proposal,
     })
 }
 
-/// The resource and the path of the reference that an edge stands for.
+/// The resource and the path of the reference that an edge represents.
 fn reference<'a>(input: &CommandInput<'a>, edge: &Edge) -> Option<(&'a Resource, Vec<String>)> {
     let resource = input.template.resource(&edge.from)?;
     let is_it = |value: &Expr| {

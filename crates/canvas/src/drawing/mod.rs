@@ -210,7 +210,7 @@ impl Drawing {
         ends.chain(around.into_iter().flatten())
     }
 
-    /// These nodes without those that are inside another of them.
+    /// The nodes of these names, without nodes that are inside another of them.
     pub fn outermost(&self, names: &[String]) -> Vec<&Node> {
         let chosen: HashSet<&str> = names.iter().map(String::as_str).collect();
         let around = |node: &Node| self.node(node.parent.as_deref()?);

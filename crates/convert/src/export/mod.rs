@@ -17,7 +17,7 @@
 //!
 //! Plain HOT can be converted back: [`restored`] returns the original design.
 //!
-//! This is a crate of its own, because the browser does not need it: the server exports on the page's request.
+//! This is its own crate, because the browser does not need it: the server exports on the page's request.
 //!
 //! Exporters read expressions in their HOT form (`{"get_attr": ["web", "name"]}`) instead of enum variants. A new
 //! function of the language therefore needs only a line in a table here, and appears in the report until then.
@@ -63,7 +63,7 @@ pub struct Source<'a> {
 /// Treatment of the resources that passes add: floating IPs, security groups, routers and the like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Additions {
-    /// They are part of the export, so that it creates the same resources as a deployment.
+    /// Additions are part of the export, so that it creates the same resources as a deployment.
     #[default]
     Expanded,
     /// They are left out and listed in the report, so that the file has the drawn resources only. In HOT, the secrets of

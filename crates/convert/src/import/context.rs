@@ -33,7 +33,7 @@ pub(crate) struct Importer<'a> {
     pub balanced: BTreeMap<String, String>,
     /// Launch templates by their own `LaunchTemplateName`. Filled before any value is converted.
     pub launch_names: BTreeMap<&'a str, &'a str>,
-    /// Resources without a counterpart of their own. Filled before any value is converted.
+    /// Resources without their own counterpart. Filled before any value is converted.
     pub dropped: BTreeSet<String>,
 }
 

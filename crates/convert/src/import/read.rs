@@ -19,7 +19,7 @@ pub(crate) const BYTES_UNFOLDED_MAX: usize = 4 << 20;
 /// Memory of a value without its text, in bytes.
 const VALUE_BYTES: usize = 16;
 const KEY_BYTES_MAX: usize = 255;
-/// Longest path with a line of its own, in bytes. Deeper values have the line of their nearest parent.
+/// Longest path with its own line, in bytes. Deeper values have the line of their nearest parent.
 const PATH_BYTES_MAX: usize = 512;
 
 /// Dotted path to line, from 1.

@@ -155,7 +155,7 @@ impl Driver for OctaviaDriver {
         // Octavia sets the status PENDING_DELETE before its response.
         if found.provisioning_status == "ERROR" && context.accepted.newest(DELETE, id).is_some() {
             return Err(DriverError::Other(format!(
-                "{} {id} was not deleted: Octavia put it in state ERROR and gives no reason. Resume the run to try again, or ask the \
+                "{} {id} was not deleted: Octavia put it in state ERROR and reports no reason. Resume the run to try again, or ask the \
                  cloud's administrator",
                 part.title()
             )));
@@ -459,7 +459,7 @@ fn progress_of(part: OctaviaType<'_>, found: &OctaviaResource) -> Progress {
             attributes: attributes(found),
         }),
         "ERROR" => Progress::Failed(format!(
-            "Octavia put the {} in state ERROR and gives no reason",
+            "Octavia put the {} in state ERROR and reports no reason",
             part.title()
         )),
         status => Progress::Pending(format!("the {} is in state {status}", part.title())),

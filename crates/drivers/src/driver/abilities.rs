@@ -375,7 +375,7 @@ pub trait Suspend: Send + Sync {
 pub enum Suspension {
     /// The cloud is working on it. The text is shown to users.
     UnderWay(String),
-    /// It is done.
+    /// The suspension or resumption is done.
     Done,
     /// The resource is in a state without a way to the wanted one, such as switched off, and stays as it is. The text is
     /// displayed after the resource's name: "it is SHUTOFF".

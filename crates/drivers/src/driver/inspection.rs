@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 /// The state of a resource outside of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Inspection {
-    /// It exists and can be used. Contains its attributes.
+    /// The object exists and can be used. Contains its attributes.
     Usable(Map<String, Value>),
     /// The cloud is working on it. The text is shown to users.
     InTransition(String),
-    /// It exists, and cannot be used. The text is the cloud's reason.
+    /// The object exists, and cannot be used. The text is the cloud's reason.
     Broken(String),
-    /// It does not exist.
+    /// The object does not exist.
     Gone,
 }
 

@@ -66,12 +66,12 @@ pub struct Context<'a> {
     pub marker: &'a Marker,
     /// Properties, resolved and converted to their described types ([`types::typed`]).
     pub properties: &'a Map<String, Value>,
-    /// On an update, the known properties before it. Empty on other calls.
+    /// The known properties before an update. Empty on other calls.
     pub before: &'a Map<String, Value>,
     /// Values of [`Update::removable_entries`] from unfinished updates. Any of their entries can exist in the cloud, and
     /// any entry from before can be missing.
     pub tried: &'a Map<String, Value>,
-    /// On an update, names of the changed properties.
+    /// Names of the properties that an update changes. Empty on other calls.
     pub changed: &'a [String],
     /// Flags of the resource: `public`, `bastion`.
     pub marks: &'a Marks,
@@ -164,7 +164,7 @@ pub enum Progress {
     /// after the resource's name: "was not resized to `m1.huge`: ...".
     Unchanged(String),
     /// The resource waited for something that did not happen. Another attempt of the same step would not help; a later
-    /// one waits anew, with another resource. The text is displayed after the resource's name.
+    /// one waits again, with another resource. The text is displayed after the resource's name.
     GaveUp(String),
 }
 

@@ -25,7 +25,7 @@ impl SignalAddress {
 /// The signals to a wait condition handle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Received {
-    /// Its transport is `NO_SIGNAL`: nobody waits for signals.
+    /// The transport is `NO_SIGNAL`: nobody waits for signals.
     NotAwaited,
     /// All signals so far, one for each id.
     Signals(Vec<Signal>),

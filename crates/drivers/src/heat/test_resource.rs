@@ -12,7 +12,7 @@ impl Local for TestResource {
         if properties.boolean("fail")? == Some(true) {
             return Err(DriverError::Property {
                 property: "fail".to_owned(),
-                message: "it is set, so this resource cannot be made".to_owned(),
+                message: "it is set, so this resource cannot be created".to_owned(),
             });
         }
         let value = properties.get("value").cloned().unwrap_or(Json::Null);

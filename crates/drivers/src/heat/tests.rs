@@ -140,7 +140,7 @@ fn what_is_for_trying_does_what_it_is_told() {
     );
     assert_eq!(
         ready(&test, &json!({"fail": true})).unwrap_err(),
-        "property `fail`: it is set, so this resource cannot be made"
+        "property `fail`: it is set, so this resource cannot be created"
     );
     let waits = |of: &dyn Local, properties: &Value| waits_for(of, properties, CREATE);
     assert_eq!(waits(&test, &json!({"wait_secs": 3})), Ok(3));

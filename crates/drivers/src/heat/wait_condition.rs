@@ -1,7 +1,7 @@
 //! `OS::Heat::WaitCondition` and `OS::Heat::SwiftSignal`: waits for signals to a handle.
 //!
 //! It is ready when `count` different ids have signalled a success, and fails at once when one has signalled a failure.
-//! The id contains the end of the wait, in seconds since 1970, so that the time goes on after a restart. Signals are kept
+//! The id contains the end of the wait, in seconds since 1970, so that the time continues after a restart. Signals are kept
 //! when the condition is removed: they belong to the handle. Only failures are deleted, so that another wait on the same
 //! handle can succeed. Source: Heat's `wait_condition.py`.
 

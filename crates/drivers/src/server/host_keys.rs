@@ -2,7 +2,7 @@
 //! `host_key`, one a line.
 //!
 //! A new server gets a key in its user data, so that its first connection is verified. Every program on the server can read
-//! its user data, and so can others in the project. So the server makes a key of its own at the first connection, and the
+//! its user data, and so can others in the project. So the server makes its own key at the first connection, and the
 //! given one is not accepted any more. Until the own key is known to be in use, both are pinned.
 
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ impl HostKeys {
         self.given.as_deref()
     }
 
-    /// The same keys and this one, which the server has made.
+    /// Adds the key that the server has generated.
     pub fn with_own(&self, public_key: &str) -> HostKeys {
         HostKeys {
             given: self.given.clone(),

@@ -2,7 +2,7 @@
 //!
 //! The marker is a tag in the request for the new server, so the server always has it. The host key is generated here
 //! too: the private key is sent to the server in its user data and not stored, the public key is in the server's
-//! metadata, where it is found after a crash. At the first connection, the server makes a key of its own ([`host_keys`]).
+//! metadata, where it is found after a crash. At the first connection, the server makes its own key ([`host_keys`]).
 //!
 //! A server in state `ERROR` is found like any other. The engine decides about it, as only the engine can determine
 //! whether it contains data.

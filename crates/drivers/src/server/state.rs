@@ -17,7 +17,7 @@ pub(super) fn unready(server: &Found) -> Option<Progress> {
                 .filter(|text| !text.is_empty());
             Some(Progress::Failed(match fault {
                 Some(fault) => format!("the cloud put the server in state ERROR: {fault}"),
-                None => "the cloud put the server in state ERROR and gives no reason".into(),
+                None => "the cloud put the server in state ERROR and reports no reason".into(),
             }))
         }
         "DELETED" | "SOFT_DELETED" => Some(Progress::Failed("the server was deleted".into())),

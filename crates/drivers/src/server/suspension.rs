@@ -16,7 +16,7 @@ struct Way {
     action: &'static str,
     from: &'static str,
     to: &'static str,
-    /// For users: "the server is being ...".
+    /// Participle for users, as in "the server is being ...".
     under_way: &'static str,
 }
 

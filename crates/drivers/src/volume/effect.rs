@@ -114,7 +114,7 @@ async fn settled_reason(
         Some(words) => Some(words),
         None if request.may_be_settling() => None,
         None => Some(format!(
-            "Cinder gives no reason; its logs have it under request {}",
+            "Cinder reports no reason; its logs have it under request {}",
             request.id
         )),
     })

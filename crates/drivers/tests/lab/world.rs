@@ -12,7 +12,7 @@ use openstack::{CloudConfig, Credentials, Scope, Session};
 use serde_json::{Map, Value, json};
 use types::Registry;
 
-/// A public server on a network of its own, in the order of creation. `{"ref": x}` is a reference to another resource.
+/// A public server on a separate network, in the order of creation. `{"ref": x}` is a reference to another resource.
 pub fn two_tier() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("deployment_key", "Stackloom::SSHKey", json!({})),

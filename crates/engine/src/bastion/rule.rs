@@ -5,7 +5,7 @@
 //! opened, and removed after it is closed. After a crash the rows tell who closes: a run is recovered and closes by
 //! itself, and the token of a terminal or check is sealed in its row. Whoever closes also closes for users that are gone.
 //!
-//! The closing is a task of its own. A step that is aborted must not leave a row behind that is marked as closing, for
+//! The closing is its own task. A step that is aborted must not leave a row behind that is marked as closing, for
 //! which others would wait.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};

@@ -38,7 +38,7 @@ pub fn item(files: &Files) -> Result<CatalogItem, Vec<Diagnostic>> {
         problems.push(invalid(
             "icon.svg",
             format!(
-                "it is more than a drawing of at most {} KiB: only {}, with places, sizes, fills and strokes as attributes, make an icon",
+                "it is not a plain drawing of at most {} KiB: only {}, with places, sizes, fills and strokes as attributes, make an icon",
                 ICON_BYTES_MAX / 1024,
                 ELEMENTS.join(", "),
             ),
@@ -47,11 +47,11 @@ pub fn item(files: &Files) -> Result<CatalogItem, Vec<Diagnostic>> {
     if !(files.contains_key("tasks/main.yml") || files.contains_key("tasks/main.yaml")) {
         problems.push(invalid(
             "tasks/main.yml",
-            "it is missing: the role does nothing without".to_owned(),
+            "it is missing: a role needs tasks".to_owned(),
         ));
     }
     if !files.contains_key(MANIFEST_FILE) {
-        let message = "the role has no `item.yml`, which tells what others need to know about it";
+        let message = "the role has no `item.yml`, the manifest";
         problems.push(Diagnostic::error(
             "manifest-missing",
             MANIFEST_FILE,

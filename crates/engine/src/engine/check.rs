@@ -1,6 +1,6 @@
 //! Checks of a deployment, and repairs.
 //!
-//! A check compares the record of each resource with the cloud: gone, broken, or with properties that somebody changed.
+//! A check compares the record of each resource with the cloud: gone, broken, or with properties that a user changed.
 //! Then it tries the health checks of the software at its servers ([`super::health`]). It only reads, and runs beside runs: it
 //! leaves out what they work on ([`super::at_work`]). Its result is stored with the deployment and names the last change,
 //! because another change makes it outdated. A restoration from a snapshot takes that name away, so it does the same. A repair
@@ -302,7 +302,7 @@ fn leave_out_suspension(resources: &[ResourceRow], findings: &mut Vec<Finding>) 
 
 fn never_checked(row: &DeploymentRow) -> Error {
     Error::NotPossibleNow(format!(
-        "`{}` was not checked yet. Check it first: a repair mends what a check has found",
+        "`{}` was not checked yet. Check it first: a repair corrects the findings of a check",
         row.shown.name
     ))
 }

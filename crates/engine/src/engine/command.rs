@@ -179,7 +179,7 @@ fn with_ids(names: Vec<String>, known: &ResourceTable) -> Result<Vec<(String, St
     let with_id = |name: String| match known.get(&name).and_then(|server| server.physical_id) {
         Some(id) => Ok((name, id)),
         None => Err(Error::CommandInvalid(format!(
-            "the server `{name}` is not there yet"
+            "the server `{name}` is not created yet"
         ))),
     };
     names.into_iter().map(with_id).collect()
@@ -346,7 +346,7 @@ fn host_of(
     }
     let host = thing.spec.host().filter(|host| known.get(host).is_some());
     let host =
-        host.ok_or_else(|| invalid(format!("the server of `{component}` is not there yet")))?;
+        host.ok_or_else(|| invalid(format!("the server of `{component}` is not created yet")))?;
     Ok(host.to_owned())
 }
 

@@ -1,6 +1,6 @@
 //! The health of a deployment's software, as a part of a check: every health check of every component, over SSH.
 //!
-//! The check is a user of the bastion's rule, like a terminal. It runs in a task of its own, so that a client that goes
+//! The check is a user of the bastion's rule, like a terminal. It runs in a separate task, so that a client that goes
 //! away leaves no open bastion behind. The output of commands is not told, because nothing here could mask the secrets
 //! in it.
 
@@ -65,7 +65,7 @@ struct Visit {
     rule: Rule,
     entrance: Entrance,
     private_key: Zeroizing<String>,
-    /// By component. An error is for users.
+    /// Results by component. An error is a text for users.
     examinations: BTreeMap<String, Result<Examination, String>>,
 }
 
@@ -198,7 +198,7 @@ fn findings(components: &[Component], mut answers: Answers) -> Vec<Finding> {
 }
 
 impl Visit {
-    /// From the opening of the rule to its closing.
+    /// Runs the checks, from the opening of the bastion's rule to its closing.
     async fn run(mut self) -> Answers {
         let core = self.rule.core.clone();
         let tenure = core.lease.tenure();

@@ -186,7 +186,7 @@ impl StoredHidden {
         match missing.as_slice() {
             [] => Ok(()),
             missing => Err(Error::NotPossibleNow(format!(
-                "{why}. Give these parameters again, then the update can be made: `{}`",
+                "{why}. Enter these parameters again to update: `{}`",
                 missing.join("`, `")
             ))),
         }

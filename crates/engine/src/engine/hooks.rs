@@ -7,7 +7,7 @@ use super::Engine;
 use crate::{Error, Result};
 
 impl Engine {
-    /// Lets a run go on that waits at a hook. It does so within a second.
+    /// Releases a run that waits at a hook. It does so within a second.
     ///
     /// # Errors
     /// If the run has no such hook, or does not wait at it.

@@ -54,7 +54,7 @@ impl Engine {
         };
         let ended = tokio::time::timeout(TIME_MAX, executed).await;
         let unavailable = |why: String| Error::Unavailable(format!("the linter {why}"));
-        let late = |_| unavailable(format!("had no end within {} s", TIME_MAX.as_secs()));
+        let late = |_| unavailable(format!("did not end within {} s", TIME_MAX.as_secs()));
         let ended = ended.map_err(late)?;
         ended.map_err(|error| unavailable(format!("did not run: {error}")))?;
         lint::findings(name, &output.0).ok_or_else(|| {

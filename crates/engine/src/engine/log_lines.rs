@@ -1,7 +1,7 @@
 //! The log lines of a run for a download.
 //!
 //! They are read a page at a time, when the reader asks for more, so that a log of any length needs little memory. Lines that
-//! are stored after the first page was read are left out: a download of a run at work ends.
+//! are stored after the first page was read are left out: a download of an active run ends.
 
 use api::{Event, EventBody, LogLevel, LogLine, LogStream};
 use futures::{

@@ -131,7 +131,7 @@ pub struct Changes {
     /// Digest of the plan that the user has reviewed. The update is refused if its plan has other changes. `None` compares
     /// nothing.
     pub plan_digest: Option<String>,
-    /// The run at work, whose place the update takes. `None` refuses the update while a run is at work.
+    /// The active run that the update replaces. `None` refuses the update while a run is active.
     pub instead_of: Option<String>,
     /// Requests for scaling groups, by full name. Other groups keep their members.
     pub groups: BTreeMap<String, GroupRequest>,
@@ -233,7 +233,7 @@ impl Engine {
         self.run_to_completion(Box::pin(begun)).await
     }
 
-    /// Updates a deployment to a template. With [`Changes::instead_of`], the run at work begins no further step, and the
+    /// Updates a deployment to a template. With [`Changes::instead_of`], the active run begins no further step, and the
     /// update starts when its steps have ended. If that takes long, the replaced run is returned.
     ///
     /// # Errors
@@ -322,7 +322,7 @@ impl Engine {
         self.run_to_completion(Box::pin(begun)).await
     }
 
-    /// Lets the server act on a deployment while nobody is logged in, with an application credential of this user. An
+    /// Permits the server to act on a deployment while nobody is logged in, with an application credential of this user. An
     /// earlier permission ends.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 //! is sealed with the server's own key. In a cloud without a key manager it contains the key of the user's sealed
 //! secrets, too: without it, no private key and no hidden parameter could be read.
 //!
-//! Only its owner can delete an application credential. When somebody else revokes the permission or undeploys, our copy
+//! Only its owner can delete an application credential. When another user revokes the permission or undeploys, our copy
 //! of the secret is destroyed at once, and the credential is deleted at the owner's next login.
 
 use api::{Permission, PermissionRequest};

@@ -102,7 +102,7 @@ impl ReadJob {
         }
     }
 
-    /// The state of the resource, and what somebody changed in it since its last step.
+    /// The state of the resource, and what a user changed in it since its last step.
     pub async fn inspect(&self) -> Result<(Inspection, Vec<Difference>), DriverError> {
         let accepted = Accepted::default();
         let context = self.context(&accepted);

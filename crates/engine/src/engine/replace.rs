@@ -1,6 +1,6 @@
-//! An update that takes the place of the run at work.
+//! An update that replaces the active run.
 //!
-//! Errors of its plan refuse it before anything is stopped. Then the run begins no further step, its steps at work go on
+//! Errors of its plan refuse it before anything is stopped. Then the run begins no further step, its active steps continue
 //! to their end, except hooks and pauses, and the update is planned from what exists then. The wait is a task of this server: if the server stops
 //! meanwhile, the run has ended, and the update must be sent again.
 
@@ -14,7 +14,7 @@ use tracing::Instrument;
 use super::{Changes, Engine, begin::check_quota, let_go, reviewed::check_digest};
 use crate::{Actor, Error, Result, run::Command};
 
-/// Time that a request waits for the end of the steps at work. The update begins later by itself.
+/// Time that a request waits for the end of the active steps. The update begins later by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Engine {
@@ -117,7 +117,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Lets a run give way, and waits for its end.
+    /// Ends a run for the update that replaces it, and waits for its end.
     async fn make_way(&self, actor: &Actor, row: &DeploymentRow, run: &str) -> Result<()> {
         let (store, tenant) = (&self.core.store, &actor.tenant);
         if store.run_replace(tenant, run, &actor.user).await? == Outcome::Conflict {
@@ -148,7 +148,7 @@ impl Engine {
         }
     }
 
-    /// Tells a run's task, if it is here, to begin no further step. A run that is ending anyway does not need to know.
+    /// Requests that a run's task, if it is here, begins no further step. A run that is ending anyway does not need to know.
     pub(super) async fn let_give_way(&self, run: &str) {
         let Some(task) = self.active_runs.task_of(run) else {
             return;

@@ -134,7 +134,7 @@ impl Engine {
         tenure.rest().is_some()
     }
 
-    /// Looks after the runs until the engine stops.
+    /// Supervises the runs until the engine stops.
     pub(super) async fn look_after_runs(self) {
         let stopping = self.core.stopping.clone();
         let work = async {
@@ -206,7 +206,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives up the runs that were held without a task for the length of a lease.
+    /// Releases the runs that were held without a task for the length of a lease.
     async fn give_up_stranded(
         &self,
         stranded: &mut HashMap<String, Sent>,
@@ -285,7 +285,7 @@ impl Engine {
         Ok(taken)
     }
 
-    /// Tells the other servers to look at their runs. They do so by themselves after some seconds.
+    /// Notifies the other servers to check their runs. Without it, they do so after some seconds.
     pub(super) async fn tell_others(&self) {
         if let Err(error) = self.core.store.notify_runs().await {
             tracing::warn!(%error, "the other servers were not told");

@@ -93,7 +93,7 @@ impl Engine {
         })
     }
 
-    /// With an actor, the attributes in outputs are read from the cloud.
+    /// Shows a deployment. With an actor, the attributes in outputs are read from the cloud.
     async fn show(&self, tenant: &Tenant, id: &str, actor: Option<&Actor>) -> Result<Deployment> {
         let row = self.deployment_row(tenant, id).await?;
         let resources = self.core.store.resource_list(tenant, id).await?;

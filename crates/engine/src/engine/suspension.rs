@@ -1,4 +1,4 @@
-//! Suspension of a deployment: its servers stop with their memory kept, and go on from there when it is resumed.
+//! Suspension of a deployment: its servers stop with their memory kept, and continue from there when it is resumed.
 //!
 //! A suspended deployment can be checked, resumed and undeployed. Everything that relies on its servers, or changes
 //! them, is refused until it is resumed.

@@ -29,7 +29,7 @@ impl DueCheck {
 }
 
 impl Engine {
-    /// Takes the checks that are due now. Destroys the secrets of permissions that have ended by then.
+    /// Claims the checks that are due now. Destroys the secrets of permissions that have ended by then.
     ///
     /// # Errors
     /// If the database fails.

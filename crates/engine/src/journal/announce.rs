@@ -108,7 +108,7 @@ pub async fn receive(store: Store, hub: Weak<Hub>, runs: Arc<Notify>) {
     }
 }
 
-/// Looks for missed events now and then, until the hub is dropped.
+/// Searches for missed events periodically, until the hub is dropped.
 pub async fn look_again(store: Store, hub: Weak<Hub>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
@@ -119,7 +119,7 @@ pub async fn look_again(store: Store, hub: Weak<Hub>) {
     }
 }
 
-/// Looks in storage for events that the viewers were not told of.
+/// Searches storage for events that the viewers have not received.
 async fn look(store: &Store, hub: &Hub) {
     for (tenant, run) in hub.watched() {
         match store.event_last(&tenant, &run).await {

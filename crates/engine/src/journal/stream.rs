@@ -17,7 +17,7 @@ use store::RunProgress;
 use super::{EventBatch, Journal, hub::News};
 use crate::Tenant;
 
-/// Number of events that are read from storage at once. Each viewer that reads holds so many.
+/// Number of events that are read from storage at once. Each reading viewer holds this number.
 pub(super) const PAGE: u32 = 250;
 /// Interval at which a run with a requested roll-back is checked: the start of its roll-back is not an event.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);

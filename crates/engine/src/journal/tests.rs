@@ -23,7 +23,7 @@ use crate::testing::resource;
 /// Time limit of an append.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A journal in a database of its own, with one deployment `d` and one run `r` of one step.
+/// A journal in a separate database, with one deployment `d` and one run `r` of one step.
 async fn journal() -> (Journal, Database) {
     let database = Database::new().await;
     begin(&database.store).await;

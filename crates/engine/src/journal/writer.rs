@@ -24,7 +24,7 @@ const BATCH: usize = 2000;
 pub struct Writer {
     appender: Appender,
     hub: Arc<Hub>,
-    /// Tells other servers, if there may be some.
+    /// Notifies other servers, if there can be any.
     announcer: Option<Arc<Announcer>>,
     /// Time limit of an append.
     limit: Duration,

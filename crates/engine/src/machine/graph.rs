@@ -11,7 +11,7 @@ pub type StepIndex = usize;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     nodes: Vec<Node>,
-    /// For each step, the steps that wait for it.
+    /// The steps that wait for a step, by index.
     followers: Vec<Vec<StepIndex>>,
     by_id: HashMap<String, StepIndex>,
 }

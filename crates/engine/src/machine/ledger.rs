@@ -11,7 +11,7 @@ use super::{Graph, OnFailure, StepIndex, StepStatus};
 /// Counts and queues over the steps of a run. All of them can be computed again from the steps' states.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Ledger {
-    /// By step: the number of predecessors that still block it.
+    /// The number of predecessors that still block a step, by index.
     blocked_by: Vec<u32>,
     /// Waiting steps that no predecessor blocks any more.
     pub free: BTreeSet<StepIndex>,

@@ -70,8 +70,8 @@ pub enum OnFailure {
     EndTheRun,
     /// Steps after a failed one run anyway, and the run's reason lists the failures: a forced undeployment.
     GoOn,
-    /// A failed command ends the run only when so many commands have failed: then no other begins, and those that run go on to
-    /// their end. A run in which a command failed does not succeed. Other steps are treated as by [`OnFailure::EndTheRun`].
+    /// A failed command ends the run only at this number of failed commands: then no other begins, and active ones
+    /// continue to their end. A run in which a command failed does not succeed. Other steps are treated as by [`OnFailure::EndTheRun`].
     EndAfter(u32),
 }
 
@@ -163,7 +163,7 @@ pub enum Event {
     Resume,
     /// Another run takes over the always-run steps: a paused run is undeployed.
     Abandon,
-    /// An update takes the run's place: no further step begins, and those at work go on to their end. Hooks and pauses
+    /// An update replaces the run: no further step begins, and active ones continue to their end. Hooks and pauses
     /// end at once. Nothing happens if no step is left.
     GiveWay,
     /// A step succeeded.

@@ -188,7 +188,7 @@ impl Transition<'_> {
 
     pub(super) fn abandon(&mut self) {
         self.run.ending = Some(Ending::Cancelled);
-        self.run.reason = Some("given up: another run takes its place".into());
+        self.run.reason = Some("abandoned: another run replaces it".into());
         for step in 0..self.run.steps.len() {
             let status = &self.run.steps[step];
             if status.state == StepState::Running {
@@ -216,7 +216,7 @@ impl Transition<'_> {
         }
         self.run.ending = Some(Ending::Cancelled);
         self.run.reason =
-            Some("replaced: an update takes its place, from what it has made so far".into());
+            Some("replaced: an update continues from what it has created so far".into());
         for step in self.active() {
             let node = &self.run.graph.nodes()[step];
             let status = &mut self.run.steps[step];
@@ -322,7 +322,7 @@ impl Transition<'_> {
                 node.timeout.as_secs()
             ),
             Stopping::GraceOver => format!(
-                "another step failed, and this one did not end in the {} s after.{last}",
+                "another step failed, and this one did not end within {} s.{last}",
                 self.run.settings.grace.as_secs()
             ),
             Stopping::Cancelled => return self.end(step, StepState::Cancelled, None),

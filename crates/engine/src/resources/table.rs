@@ -37,17 +37,17 @@ struct Tables {
 /// The facts about one resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceEntry {
-    /// Its description, when it was created or for its creation.
+    /// The resource's description at its creation.
     pub spec: ResourceSpec,
-    /// Its cloud id. `None` until it is created.
+    /// The cloud's id. `None` until the resource is created.
     pub physical_id: Option<String>,
     /// The result of `get_resource`. `None` until it is ready.
     pub reference: Option<Value>,
     /// The results of `get_attr`.
     pub attributes: Map<String, Value>,
-    /// Its state.
+    /// State of the resource.
     pub state: ResourceState,
-    /// Its number among all resources that had the name.
+    /// Number of the resource among all that had the name.
     pub incarnation: u32,
     /// Values, at its creation or last change, of the properties that refer to other resources.
     pub made_from: BTreeMap<String, Value>,
@@ -81,7 +81,7 @@ impl ResourceEntry {
 }
 
 impl ResourceTable {
-    /// From stored rows, including deleted resources.
+    /// The table of stored rows, including deleted resources.
     pub fn of(rows: Vec<ResourceRow>) -> ResourceTable {
         let mut tables = Tables::default();
         for row in rows {

@@ -23,7 +23,7 @@ pub enum Command {
     Abandon(oneshot::Sender<Result<()>>),
 }
 
-/// The runs at work.
+/// The active runs.
 #[derive(Default)]
 pub struct ActiveRuns {
     tasks: Mutex<HashMap<String, Task>>,

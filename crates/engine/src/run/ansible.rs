@@ -154,16 +154,16 @@ pub enum PlayEvent {
     Play(String),
     /// A task begins.
     Task {
-        /// Its name.
+        /// Name of the task.
         name: String,
-        /// Its key, the same in a repetition of the play.
+        /// Key of the task, the same in a repetition of the play.
         key: String,
         /// The output that it has while it runs.
         kind: TaskKind,
     },
     /// A task has ended, or an item of its loop.
     Ended {
-        /// Its program, if it ran one that is followed.
+        /// The task's program, if it ran one that is followed.
         program: Option<String>,
     },
 }

@@ -87,7 +87,7 @@ pub struct Opening<'a> {
     pub core: &'a Arc<Core>,
     /// The run.
     pub run: &'a RunRow,
-    /// Its deployment.
+    /// Deployment of the run.
     pub deployment: &'a DeploymentRow,
     /// The session of the run's user.
     pub session: Session,

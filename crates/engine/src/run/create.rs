@@ -33,7 +33,7 @@ impl Attempt {
                 if self.step.if_changed && self.stays(name, &spec)? {
                     self.log
                         .info(format!(
-                            "`{name}` would be made from the same values: it stays"
+                            "`{name}` would be created from the same values, so it is unchanged"
                         ))
                         .await;
                     return self.change(name, spec).await;
@@ -207,7 +207,7 @@ impl Attempt {
             )));
         }
         self.log
-            .info(format!("{id} is of no use ({why}): it is removed"))
+            .info(format!("{id} is unusable ({why}): it is removed"))
             .await;
         driver.delete(context, Some(id)).await?;
         self.until_gone(driver, context, id).await?;

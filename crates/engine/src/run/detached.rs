@@ -101,7 +101,7 @@ impl Attempt {
         }))
     }
 
-    /// Has the folder removed when the step's ending is in the journal: a crash before that must find it.
+    /// Removes the folder when the step's ending is in the journal: a crash before that must find it.
     fn tidy_up(&self, client: Arc<Client>, folder: JobFolder) {
         let tidying = async move {
             let removed = timeout(PATIENCE, folder.end(&client)).await;

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Interval at which a sandbox's output is read.
 const PIECE: Duration = Duration::from_millis(10);
 
-/// A journal in a database of its own, with a run `r`.
+/// A journal in a separate database, with a run `r`.
 async fn journal() -> (Journal, Database) {
     let database = Database::measured().await;
     let store = &database.store;

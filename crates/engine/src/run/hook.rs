@@ -1,7 +1,7 @@
-//! Hooks: steps that wait until a person lets the run go on.
+//! Hooks: steps that wait until a person releases the run.
 //!
 //! The release is a mark in the step's row. So any server can receive it, and a run that is taken up again after a crash
-//! waits further, or goes on.
+//! waits further, or continues.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl Attempt {
         let (tenant, run) = (&run_context.tenant, run_context.run.as_str());
         let store = &run_context.core.store;
         let name = self.name()?;
-        let message = format!("waiting at a hook of `{name}` until somebody lets the run go on");
+        let message = format!("waiting at a hook of `{name}` until a user continues the run");
         self.log.info(message).await;
         let pause = run_context.core.config.poll_longest.min(LOOK_EVERY);
         loop {

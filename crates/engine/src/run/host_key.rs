@@ -1,14 +1,14 @@
 //! The change from a server's given host key to its own.
 //!
 //! The given key was in the user data, which programs on the server and others in the project can read. So at the first
-//! login, which that key verifies, the server makes a key of its own, and the engine pins it instead:
+//! login, which that key verifies, the server makes its own key, and the engine pins it instead:
 //!
 //! 1. The server makes the key, and tells its public half. A repetition finds the same key.
 //! 2. Both keys are pinned, in the server's metadata and in the journal.
 //! 3. sshd gets the own key.
 //! 4. When a new connection has shown it, it alone is pinned.
 //!
-//! A crash at any point leaves a pinned key that the server shows, and the next run goes on from there. A server that cannot do
+//! A crash at any point leaves a pinned key that the server shows, and the next run continues from there. A server that cannot do
 //! it, such as one without `ssh-keygen`, keeps the given key, and the log says so.
 
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl Attempt {
         let why = match changed {
             Ok(Ok(())) => {
                 let message =
-                    format!("`{server}` has made an SSH host key of its own, which is pinned now");
+                    format!("`{server}` has generated its own SSH host key, which is now pinned");
                 self.log.info(message).await;
                 return Ok(());
             }
@@ -164,7 +164,7 @@ enum HostKeyError {
     Ssh(SshError),
     /// The cloud did not store the key.
     Cloud(openstack::Error),
-    /// The step cannot go on.
+    /// The step cannot continue.
     Ended(Ended),
 }
 

@@ -1,7 +1,7 @@
 //! Names in `/etc/hosts` of the servers on which roles run. Pure.
 //!
 //! A role finds the components and servers that its component refers to, and those in `stackloom_services`, by their
-//! names in the design. Each component has a block of its own in the file, so that components on one server do not undo
+//! names in the design. Each component has its own block in the file, so that components on one server do not undo
 //! each other's names. Like `stackloom_services`, the block is as the deployment is at the moment when the role runs. A
 //! component that is required, and changes, runs the role again, which writes the new address.
 
@@ -133,7 +133,7 @@ fn host_name(name: &str) -> Option<String> {
 /// The tasks that write a component's block, or remove it if there are no names.
 ///
 /// A server in a container has its file mounted, so that it cannot be replaced and is written in place. On images such as
-/// Debian's, cloud-init writes the file anew at each boot: it is told to keep all but the server's own name.
+/// Debian's, cloud-init writes the file again at each boot: it is told to keep all but the server's own name.
 pub(super) fn tasks(names: &BTreeMap<String, IpAddr>) -> Vec<Value> {
     let lines: Vec<String> = names
         .iter()

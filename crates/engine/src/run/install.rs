@@ -25,7 +25,7 @@ impl Attempt {
         let (mut files, route, private_key) = self
             .role_on_host((&name, &alone), &item, &given, Tasks::INSTALLATION)
             .await?;
-        // The programs of the configuration have a folder of their own.
+        // The programs of the configuration have their own folder.
         let place = format!("installation of {name}");
         let detached = self.detach(&place, &route, &private_key).await?;
         if let Some(detached) = &detached {

@@ -111,7 +111,7 @@ pub struct Origins<'a> {
 }
 
 impl<'a> Origins<'a> {
-    /// From the names of hidden parameters and the resources' descriptions.
+    /// Origins of values, from the names of hidden parameters and the resources' descriptions.
     pub fn of(
         hidden: &'a BTreeSet<String>,
         spec_of: &'a dyn Fn(&str) -> Option<ResourceSpec>,
@@ -124,7 +124,7 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// With the texts of the items' outputs. Without them, every output of a component with a secret input is secret.
+    /// Adds the texts of the items' outputs. Without them, every output of a component with a secret input is secret.
     pub fn with_items(self, catalog: &'a Catalog) -> Origins<'a> {
         Origins {
             catalog: Some(catalog),

@@ -10,18 +10,20 @@ use super::{
 };
 
 impl Attempt {
-    /// Takes a component's software off its server, if the server stays and the item brings a removal.
+    /// Removes a component's software from its server, if the server stays and the item has removal tasks.
     pub(super) async fn remove_component(&self, name: &str, spec: &ResourceSpec) -> StepResult {
         let item = self.run_context.catalog.of_type(&spec.resource_type);
         let Some(item) = item.filter(|item| item.described.removes).cloned() else {
             let message =
-                format!("`{name}` stays installed on its server; only its server's end removes it");
+                format!("`{name}` stays installed on its server until the server is deleted");
             self.log.warn(message).await;
             return Ok(());
         };
         let work = self.work_on_what_is_there(name, spec.clone());
         if !self.is_led_to_server(spec, work.properties.get("host")) {
-            let message = format!("`{name}` is not taken off its server: the server goes too");
+            let message = format!(
+                "`{name}` is not removed from its server, because the server is deleted too"
+            );
             self.log.info(message).await;
             return Ok(());
         }
@@ -45,7 +47,9 @@ impl Attempt {
         if let Some(detached) = &detached {
             files.insert("jobs".into(), detached.folder.path().into_bytes());
         }
-        self.log.info(format!("taking `{name}` off `{host}`")).await;
+        self.log
+            .info(format!("removing `{name}` from `{host}`"))
+            .await;
         let job = self.job(files, ansible::playbook_command(), route, private_key);
         let output = self.in_sandbox(&job, &|_| false, detached).await?;
         if output.code == 0 {

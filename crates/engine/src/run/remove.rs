@@ -242,7 +242,7 @@ impl Attempt {
             .map_err(|why| Ended::lasting(format!("no snapshot of {id} was made: {why}")))?;
         let snapshot = ready.reference.as_str().unwrap_or_default();
         self.log
-            .info(format!("a snapshot of {id} is kept: {snapshot}"))
+            .info(format!("a snapshot of {id} was taken: {snapshot}"))
             .await;
         Ok(())
     }

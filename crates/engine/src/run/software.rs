@@ -328,7 +328,7 @@ impl Attempt {
 
     /// The endpoint of the component `target`, for the component `consumer` that connects to it.
     fn endpoint(&self, consumer: &str, target: &str, capability: &str) -> StepResult<Value> {
-        let missing = || Ended::lasting(format!("`{target}` is not there yet"));
+        let missing = || Ended::lasting(format!("`{target}` is not created yet"));
         let planned = self.run_context.workflow.resources.get(target).cloned();
         let spec = self
             .run_context

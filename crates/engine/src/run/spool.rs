@@ -190,7 +190,7 @@ impl Attempt {
 enum Trouble {
     /// The server does not do it.
     Ssh(SshError),
-    /// The step cannot go on.
+    /// The step cannot continue.
     Ended(Ended),
 }
 

@@ -67,7 +67,7 @@ impl RunContext {
 pub struct Attempt {
     pub run_context: Arc<RunContext>,
     pub step: Step,
-    /// Its number, from 1. A repetition after a crash has the same one.
+    /// Number of the attempt, from 1. A repetition after a crash has the same one.
     pub number: u32,
     /// Whether an earlier attempt can have created the step's resource.
     pub earlier: Earlier,
@@ -82,9 +82,9 @@ pub struct Attempt {
 /// An attempt enters or leaves a queue of the engine. Its time limit is suspended in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueMove {
-    /// The attempt waits in a queue.
+    /// The attempt enters a queue.
     In,
-    /// The attempt continues.
+    /// The attempt leaves a queue.
     Out,
 }
 
@@ -305,7 +305,7 @@ impl Attempt {
             return Ok(None);
         };
         let public_key = public_key
-            .ok_or_else(|| Ended::lasting("the deployment's key pair is not there yet"))?;
+            .ok_or_else(|| Ended::lasting("the deployment's key pair is not created yet"))?;
         Ok(Some(Login {
             user: LOGIN_USER.into(),
             public_key,

@@ -25,7 +25,7 @@ pub struct Found {
     pub key: CreationKey,
     /// The cloud's id, in the drivers' format.
     pub physical_id: String,
-    /// Its name in the cloud.
+    /// Name of the resource in the cloud.
     pub name: Option<String>,
     /// The evidence that it comes from the creation.
     pub proof: Proof,
@@ -58,7 +58,7 @@ pub enum Why {
     Retained,
     /// The planned resource has no id yet: a later attempt adopts it.
     Adopted,
-    /// There is no evidence that the creation made it, and the cloud copies such markers.
+    /// Nothing proves that the creation made the stray, and the cloud copies such markers.
     Copied,
     /// The stray has only its name in common with the creation.
     SharesName,
@@ -89,7 +89,7 @@ pub enum WithoutId {
     KeepAll,
     /// One of them stays for the next run to adopt.
     KeepOne,
-    /// None stays.
+    /// All are removed.
     Remove,
 }
 

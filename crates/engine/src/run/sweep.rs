@@ -223,7 +223,7 @@ impl Attempt {
                     pass.removed += 1;
                     self.log
                         .info(format!(
-                            "removed {}: it carries the mark of `{}`, and no resource has it",
+                            "removed {}: it has the marker of `{}`, and no resource uses it",
                             described(&stray),
                             stray.key.name
                         ))
@@ -288,7 +288,7 @@ impl Attempt {
             .filter(|(_, why)| *why != Why::Retained);
         for (found, why) in remaining {
             let text = format!(
-                "{} carries the mark of `{}` and stays in the cloud: {}",
+                "{} has the marker of `{}` and stays in the cloud: {}",
                 described(found),
                 found.key.name,
                 why.text()

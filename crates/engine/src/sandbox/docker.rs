@@ -55,7 +55,7 @@ impl From<bollard::errors::Error> for SandboxError {
 /// A Docker daemon.
 pub struct DockerHost {
     docker: OnceCell<Docker>,
-    /// Its address, `unix:///...` or `tcp://host:port`. This machine's default if `None`.
+    /// Address of the daemon, `unix:///...` or `tcp://host:port`. `None` is this machine's default.
     address: Option<String>,
     image: String,
     memory_bytes: i64,
@@ -276,7 +276,7 @@ impl Container for DockerContainer {
             Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => Ok(code),
             Some(Err(error)) => Err(error.into()),
             None => Err(SandboxError::Docker(
-                "Docker did not say how it ended".into(),
+                "Docker did not report its exit status".into(),
             )),
         }
     }

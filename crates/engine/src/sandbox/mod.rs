@@ -106,7 +106,7 @@ pub trait Host: Send + Sync {
 /// A running container. Dropping it removes it in the background.
 #[async_trait]
 pub trait Container: Send {
-    /// Its standard input and output. `None` after the first call.
+    /// Standard input and output of the container. `None` after the first call.
     fn take_streams(&mut self) -> Option<Box<dyn ByteStream>>;
 
     /// The exit code, after the end.

@@ -226,11 +226,11 @@ pub struct Meter {
 
 /// A meter's answer for a piece of output.
 pub enum Permit {
-    /// The piece is within the limits.
+    /// The output is within the limits.
     Whole,
-    /// The piece is the first one above the limit. The text is a log line about that.
+    /// The output is the first above the limit. The text is a log line about that.
     Last(String),
-    /// The piece is above the limit, as were earlier ones.
+    /// The output is above the limit, as was earlier output.
     Nothing,
 }
 
@@ -244,7 +244,7 @@ impl Meter {
         }
     }
 
-    /// Takes a number of bytes, and waits while they come too fast.
+    /// Counts a number of bytes, and waits while the rate is too high.
     pub async fn take(&mut self, count: usize) -> Permit {
         let (before, count) = (self.bytes, count as u64);
         self.bytes = before.saturating_add(count);

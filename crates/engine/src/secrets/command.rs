@@ -9,7 +9,7 @@ use zeroize::Zeroize;
 pub enum CommandContent {
     /// A script.
     Script {
-        /// Its text.
+        /// Text of the script.
         text: String,
         /// Path of its interpreter. `None` if its first line names one.
         interpreter: Option<String>,
@@ -18,7 +18,7 @@ pub enum CommandContent {
     },
     /// An Ansible playbook.
     Playbook {
-        /// Its text.
+        /// Text of the playbook.
         text: String,
         /// True to run it as root, else as the login user.
         as_root: bool,

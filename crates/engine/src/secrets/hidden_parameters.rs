@@ -95,7 +95,7 @@ impl HiddenParameters<'_> {
 
     async fn tidy_up_after(&self, marked: store::Result<()>) {
         if let Err(error) = marked {
-            tracing::warn!(%error, "hidden parameters of no use stay for now");
+            tracing::warn!(%error, "unused hidden parameters stay for now");
         }
         self.tidy_up().await;
     }
@@ -106,7 +106,7 @@ impl HiddenParameters<'_> {
         let going = self.store.hidden_list_released(self.tenant).await;
         for name in going.unwrap_or_default() {
             if let Err(error) = self.vault.delete(&name).await {
-                tracing::warn!(%error, name, "hidden parameters of no use stay in the vault for now");
+                tracing::warn!(%error, name, "unused hidden parameters stay in the vault for now");
                 continue;
             }
             let forgotten = self.store.hidden_delete(self.tenant, &name).await;

@@ -107,7 +107,7 @@ impl Mask {
     }
 
     /// A place near the end of a long line at which it may be split: within no secret, and none has begun before it
-    /// that could go on after the end. Not 0, and at most the length. Secrets longer than half the line are not seen.
+    /// that could continue after the end. Not 0, and at most the length. Secrets longer than half the line are not seen.
     pub fn cut(&self, line: &[u8]) -> usize {
         let known = self.words.read().unwrap_or_else(PoisonError::into_inner);
         let half = line.len() / 2;

@@ -2,7 +2,7 @@
 //!
 //! Where servers cannot reach this server, `curl_cli` is a command that takes curl's options and leaves the data as one
 //! file in the spool. It brings its own script, because user data runs before the engine's first login. The script is
-//! packed, so that the command has no quotes but its own, and nothing that a shell expands: it can stand wherever Heat's
+//! packed, so that the command has no quotes but its own, and nothing that a shell expands: it can be used wherever Heat's
 //! command can, in double quotes for example.
 //!
 //! Any user on the server can signal, as over HTTP: the token is in the user data, which all programs on the server can

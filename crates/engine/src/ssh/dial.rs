@@ -22,7 +22,7 @@ pub async fn dial(route: &Route, private_key: &str) -> Result<Box<dyn ByteStream
     }
 }
 
-/// A login at a host over a connection of its own to the bastion, if there is one. Output that waits for its reader delays nobody
+/// A login at a host over its own connection to the bastion, if there is one. Output that waits for its reader delays nobody
 /// else then.
 ///
 /// # Errors

@@ -18,7 +18,7 @@ pub struct Host {
     pub address: String,
     /// The port of its sshd.
     pub port: u16,
-    /// Its pinned keys, `ssh-ed25519 AAAA...`, one a line.
+    /// Pinned host keys, `ssh-ed25519 AAAA...`, one per line.
     pub host_key: String,
 }
 

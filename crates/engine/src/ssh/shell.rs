@@ -19,9 +19,9 @@ pub struct Size {
 
 /// A login shell. Dropping it closes its connection; sshd then hangs up, and the shell ends.
 pub struct Shell {
-    /// Its output.
+    /// Output of the shell.
     pub output: ShellOutput,
-    /// Its input.
+    /// Input of the shell.
     pub input: ShellInput,
 }
 

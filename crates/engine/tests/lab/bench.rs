@@ -233,7 +233,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Starts another engine with this key, on a database of its own.
+    /// Starts another engine with this key, on a separate database.
     pub async fn server(&self, operator: &Operator, key: u8) -> Result<Engine, Error> {
         let config = Config {
             keys: KeySource::Text(STANDARD.encode([key; 32]).into()),

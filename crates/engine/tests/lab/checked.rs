@@ -348,7 +348,7 @@ resources:
     let run = bench.update(&started.deployment, to(&disk(2))).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     let error = error_of(&run, "disk:update");
-    assert!(error.contains("Cinder gives no reason"), "{error}");
+    assert!(error.contains("Cinder reports no reason"), "{error}");
     faults.clear();
     let run = bench.update(&started.deployment, to(&disk(2))).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");

@@ -251,7 +251,7 @@ async fn a_forced_undeploy_reports_what_it_leaves() {
     assert_eq!(run.state, RunState::Succeeded);
     let reason = run.reason.unwrap();
     assert!(
-        reason.starts_with("left behind in the cloud, delete by hand: `front` (OS::Neutron::Net, "),
+        reason.starts_with("left in the cloud, delete by hand: `front` (OS::Neutron::Net, "),
         "{reason}"
     );
     let deployment = bench

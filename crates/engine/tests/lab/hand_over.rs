@@ -250,7 +250,7 @@ async fn two_trunks_swap_their_subports() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// The association is a resource of its own: a change of the floating IP itself does not remove it.
+/// The association is its own resource: a change of the floating IP itself does not remove it.
 #[tokio::test]
 async fn a_floating_ip_associated_elsewhere_stays_associated() {
     let bench = Bench::new().await;

@@ -16,7 +16,7 @@ use crate::{
     update::to,
 };
 
-/// Six servers, each with a port of its own and two floating IPs, of which one is associated with the port.
+/// Six servers, each with its own port and two floating IPs, of which one is associated with the port.
 fn six_servers() -> String {
     let mut template = "heat_template_version: 2021-04-16
 resources:

@@ -1,6 +1,6 @@
-//! Random sequences of what users and the world do to one deployment: deploy, update, replace a run at work, cancel, crash,
+//! Random sequences of what users and the world do to one deployment: deploy, update, replace an active run, cancel, crash,
 //! resume, roll back, suspend, take and restore snapshots, scale a group, wait at hooks, undeploy, check at any time, calls
-//! that fail, and a server that is deleted by somebody else and repaired. After each sequence, the deployment still reaches
+//! that fail, and a server that is deleted by another user and repaired. After each sequence, the deployment still reaches
 //! any template, the cloud holds its resources once, and an undeployment leaves nothing.
 //!
 //! Each day has seeds of its own, so that many runs try many sequences. A failing sequence is repeated by its seed:
@@ -318,7 +318,7 @@ impl Walk<'_> {
         format!("check, left out: {}", check.left_out)
     }
 
-    /// Somebody else deletes a server of the deployment between two runs. A check finds it, and a repair succeeds, also when
+    /// Another user deletes a server of the deployment between two runs. A check finds it, and a repair succeeds, also when
     /// the program crashes meanwhile.
     async fn loses_a_server(&mut self, bench: &mut Bench) -> String {
         bench.lab.faults().clear();

@@ -1,4 +1,4 @@
-//! Checks and repairs: resources that somebody deleted, changed or switched off in the cloud.
+//! Checks and repairs: resources that a user deleted, changed or switched off in the cloud.
 
 use api::{Check, Finding, FindingKind, RepairRequest, RunState, Started, StepState};
 use engine::{Changes, Error, NewDeployment, Preview, Result};

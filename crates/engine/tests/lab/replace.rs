@@ -1,4 +1,4 @@
-//! Updates that take the place of the run at work.
+//! Updates that replace the active run.
 
 use api::{DeploymentState, RunState, Started, StepState};
 use engine::{Changes, Error, Result};
@@ -71,7 +71,7 @@ async fn the_run_at_work_ends_after_its_steps_and_the_update_goes_on_from_there(
             .reason
             .as_deref()
             .unwrap()
-            .starts_with("replaced: an update takes its place")
+            .starts_with("replaced: an update continues")
     );
     let ended = steps(&replaced);
     assert_eq!(

@@ -8,7 +8,7 @@ use lab::{CallFault, Fault, ServerFault, ServerTrouble};
 
 use crate::bench::{Bench, TWO_SERVERS, facts, steps};
 
-/// A server with a port of its own in a network.
+/// A server with its own port in a network.
 pub const ONE_SERVER: &str = "heat_template_version: 2021-04-16
 resources:
   net: {type: OS::Neutron::Net}

@@ -32,7 +32,7 @@ const SIGNALS: [(&str, &str); 2] = [("db", "5432"), ("cache", "6379")];
 /// Outputs with the same values on both sides.
 const OUTPUTS: [&str; 2] = ["size", "data"];
 
-/// An engine whose servers could reach it, with a project of its own.
+/// An engine whose servers could reach it, with its own project.
 async fn open(clouds: &Clouds, name: &str) -> Place {
     let address = "https://stackloom.example.org".to_owned();
     let settings = |config: &mut engine::Config| config.signal_url = Some(address);

@@ -37,7 +37,7 @@ outputs:
 async fn servers_make_a_host_key_of_their_own_at_the_first_login() {
     let bench = on_docker("engine-own-key", "172.31.67.0/24", BOOT).await;
     let changes = |events: &[Event]| {
-        let is_change = |event: &&Event| matches!(&event.body, EventBody::Log(api::LogLine { text, .. }) if text.contains("has made an SSH host key of its own"));
+        let is_change = |event: &&Event| matches!(&event.body, EventBody::Log(api::LogLine { text, .. }) if text.contains("has generated its own SSH host key"));
         events.iter().filter(is_change).count()
     };
     let pinned = async || {

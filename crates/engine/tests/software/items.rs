@@ -376,11 +376,11 @@ impl Deployed {
         let events = self.update(self.test.without_components(), 1).await;
         let with_removal = self.test.components.iter().filter(|one| one.item.removes);
         for Component { name, .. } in with_removal {
-            let taking = format!("taking `{name}` off");
+            let taking = format!("removing `{name}` from ");
             let is_taken = events.iter().any(|event| {
                 matches!(&event.body, EventBody::Log(line) if line.text.starts_with(&taking))
             });
-            assert!(is_taken, "`{name}` is not taken off its server");
+            assert!(is_taken, "`{name}` is not removed from its server");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A component that is taken out of the design while its server stays.
+//! A component that is removed from the design while its server stays.
 
 use super::*;
 

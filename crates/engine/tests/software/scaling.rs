@@ -104,7 +104,7 @@ impl Clients {
         Clients { seen, tasks }
     }
 
-    /// The members that answer from now on, after so many requests.
+    /// The members that answer from now on, after this number of requests.
     async fn members_after(&self, requests: u64) -> BTreeSet<String> {
         self.seen.members.lock().unwrap().clear();
         let until = self.seen.answered.load(Ordering::Relaxed) + requests;

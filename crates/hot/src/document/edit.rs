@@ -135,7 +135,7 @@ fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, 
         Ok(after)
     } else {
         Err(EditError::NotPossible(format!(
-            "the lines of `{RESOURCES}` are written unusually"
+            "the lines of `{RESOURCES}` have an unsupported notation"
         )))
     }
 }
@@ -184,9 +184,9 @@ fn checked_edit(
         Ok(after)
     } else {
         Err(EditError::NotPossible(match path {
-            [] => "its lines are written unusually".to_owned(),
+            [] => "its lines have an unsupported notation".to_owned(),
             path => format!(
-                "the lines around `{}` are written unusually",
+                "the lines around `{}` have an unsupported notation",
                 path.join(".")
             ),
         }))
@@ -209,7 +209,7 @@ fn remove_checked(document: &Document, paths: &[Vec<String>]) -> Result<Document
         Ok(after)
     } else {
         Err(EditError::NotPossible(format!(
-            "the lines around `{}` are written unusually",
+            "the lines around `{}` have an unsupported notation",
             paths[0].join(".")
         )))
     }
@@ -321,7 +321,7 @@ fn rename(
         Ok(after)
     } else {
         Err(EditError::NotPossible(format!(
-            "`{from}` is written unusually"
+            "`{from}` has an unsupported notation"
         )))
     }
 }

@@ -47,14 +47,14 @@ pub enum Usual {
     Object,
 }
 
-/// When a body may set a field.
+/// Times at which a body may set a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Set {
     /// On creation only.
     OnCreate,
     /// On creation and later.
     Always,
-    /// By the service only.
+    /// Never: the service sets it.
     Never,
     /// Always, by administrators. The lab ignores the value.
     Admins,

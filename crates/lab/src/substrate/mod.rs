@@ -20,7 +20,7 @@ pub struct ServerSpec {
     pub id: String,
     /// The name, from which the host name is derived.
     pub name: String,
-    /// The id of its image. Snapshots of servers have an image of their own in the substrate.
+    /// The id of its image. Snapshots of servers have their own image in the substrate.
     pub image: String,
     /// Memory limit in MiB.
     pub ram_mib: u32,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::TIMEOUT;
 use crate::common::{Answer, Client, memory};
 
-/// A running server on a network of its own, and its path.
+/// A running server on a separate network, and its path.
 async fn web(client: &Client) -> String {
     let (network, _) = crate::network_with_subnet(client, "net", "10.0.0.0/24").await;
     let server = json!({"name": "web", "networks": [{"uuid": network}]});

@@ -29,7 +29,7 @@ pub enum Credentials {
     ApplicationCredential {
         /// Id or name of the credential.
         credential: ApplicationCredential,
-        /// Its secret.
+        /// Secret of the application credential.
         secret: Secret,
     },
     /// An existing token of the same cloud.

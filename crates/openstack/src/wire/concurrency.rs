@@ -98,7 +98,7 @@ pub(crate) struct Permit {
 }
 
 impl Limiter {
-    /// At most `max` requests at once, whatever their times.
+    /// A limiter with a fixed maximum of `max` concurrent requests.
     pub(crate) fn new(max: usize) -> Limiter {
         Limiter(Mutex::new(State {
             limit: Limit::new(max),

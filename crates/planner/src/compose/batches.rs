@@ -74,7 +74,7 @@ pub(super) fn of_instances(
         let Some(seconds) = seconds(pause) else {
             let full = frame.full(name);
             let message = format!(
-                "`PauseTime` of `{full}` is no duration of hours, minutes and seconds: write it like `PT1M30S`"
+                "`PauseTime` of `{full}` is not a duration of hours, minutes and seconds: write it like `PT1M30S`"
             );
             let path = format!("resources.{full}.update_policy.RollingUpdate.PauseTime");
             composer.error("property-constraint", path, message);

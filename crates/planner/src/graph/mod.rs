@@ -48,7 +48,7 @@ pub(crate) fn target(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// For each node, in the given order, the names of the nodes that must exist before it, without duplicates and without
+/// The required nodes of each node, by name: they must exist before it. In the given order, without duplicates and
 /// unknown names.
 pub(crate) fn requirements<'a>(nodes: &[Node<'a>], rules: Rules) -> Vec<Vec<&'a str>> {
     let known: HashMap<&str, usize> = nodes

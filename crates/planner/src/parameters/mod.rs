@@ -63,7 +63,7 @@ pub(crate) fn check(
         if !known().any(|known| known == name) {
             let near = did_you_mean(name, known());
             let message = format!(
-                "a value is given for `{}`, which is no parameter of the template{near}",
+                "a value is given for `{}`, which is not a parameter of the template{near}",
                 shown(name)
             );
             diagnostics.push(Diagnostic::error("unknown-parameter", "", message));

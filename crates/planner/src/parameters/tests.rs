@@ -208,7 +208,7 @@ fn missing_and_unknown_values_are_named() {
         .collect();
     insta::assert_snapshot!(messages.join("\n"), @"
     parameter-missing the parameter `size` has no value and no default; give it one
-    unknown-parameter a value is given for `siz`, which is no parameter of the template; did you mean `size`?
+    unknown-parameter a value is given for `siz`, which is not a parameter of the template; did you mean `size`?
     ");
 }
 

@@ -312,7 +312,7 @@ fn openings(
     (openings, diagnostics)
 }
 
-/// For each component, the servers of the components that connect to it.
+/// The servers of the components that connect to a component, by that component.
 fn connections(model: &Model, context: &PassContext<'_>) -> BTreeMap<String, BTreeSet<String>> {
     let mut connected: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (_, spec) in model.iter() {

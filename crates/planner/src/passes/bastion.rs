@@ -69,7 +69,7 @@ fn select(
     let Some(picked) = candidates.into_iter().rev().max_by_key(suits) else {
         let host = hosts.first().map(String::as_str).unwrap_or_default();
         let message = format!(
-            "`{host}` carries software, but no server can be reached from outside; mark one server public"
+            "`{host}` has software, but no server can be reached from outside; mark one server public"
         );
         return vec![Diagnostic::error(
             "bastion-missing",

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::*;
 
-/// For each resource, those that require it.
+/// The resources that require a resource, by the required one.
 pub(crate) struct Dependents<'m>(HashMap<&'m str, Vec<&'m str>>);
 
 impl<'m> Dependents<'m> {

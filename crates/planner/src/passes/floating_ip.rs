@@ -127,11 +127,11 @@ fn port_of(model: &Model, server: &str) -> Result<(Expr, Option<Expr>), String> 
     match ports.into_iter().nth(with_way.unwrap_or(0)) {
         Some(found) => Ok(found),
         None if without_v4 => Err(format!(
-            "`{server}` shall have a public address, and floating IPs are of IP version 4, but its networks have version 6 alone; \
+            "`{server}` needs a public address, and floating IPs are of IP version 4, but its networks have version 6 alone; \
              draw a subnet of version 4 in one of them"
         )),
         None => Err(format!(
-            "`{server}` shall have a public address, but its networks cannot be read from the template; write them out as a list"
+            "`{server}` needs a public address, but its networks cannot be read from the template; write them as a list"
         )),
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                         Derived {
                             pass: NAME,
                             resource_type: ROUTER_INTERFACE,
-                            why: format!("`{server}` needs a way outside"),
+                            why: format!("`{server}` needs an external network"),
                             serves: Some(subnet),
                             properties: vec![
                                 ("router", Expr::reference(router)),
@@ -144,7 +144,7 @@ fn with_gateway(model: &mut Model, context: &PassContext<'_>, router: &str) -> V
             map([("network", network)]),
         );
         let message =
-            format!("`{router}` gets a gateway to the outside, because servers behind it need one");
+            format!("`{router}` gets an external gateway, because servers behind it need one");
         diagnostics.push(Diagnostic::info(
             "gateway-added",
             format!("resources.{router}"),
@@ -191,7 +191,7 @@ fn router_with_gateway(
         Derived {
             pass: NAME,
             resource_type: ROUTER,
-            why: format!("`{server}` needs a way outside"),
+            why: format!("`{server}` needs an external network"),
             serves: Some(server),
             properties: vec![("external_gateway_info", map([("network", network)]))],
         },
@@ -221,7 +221,7 @@ pub(super) fn external_network(
         Some([only]) => (Some(Expr::text(&only.name)), Vec::new()),
         Some([first, ..]) => {
             let message = format!(
-                "the cloud has several networks to the outside; `{}` is used: draw a router to choose",
+                "the cloud has several external networks; `{}` is used: draw a router to choose",
                 first.name
             );
             (
@@ -234,9 +234,8 @@ pub(super) fn external_network(
             )
         }
         Some([]) => {
-            let message = format!(
-                "`{at}` needs a way outside, but the cloud offers this project no external network"
-            );
+            let message =
+                format!("`{at}` needs an external network, but the cloud offers this project none");
             (
                 None,
                 vec![Diagnostic::error("external-network-unknown", path, message)],
@@ -244,7 +243,7 @@ pub(super) fn external_network(
         }
         None => {
             let message = format!(
-                "`{at}` needs a way outside, and it is not known which external networks the cloud has; draw a router with a gateway"
+                "`{at}` needs an external network, and those of the cloud are not known; draw a router with a gateway"
             );
             (
                 None,

@@ -109,7 +109,7 @@ struct Compiler<'a> {
     done: HashMap<&'a str, String>,
     /// Id of the SSH step of each server.
     ssh: HashMap<&'a str, String>,
-    /// For each server, the resources required for a connection to it: rules and router interfaces.
+    /// The resources required for a connection to a server, by server: rules and router interfaces.
     reach: HashMap<&'a str, Vec<&'a str>>,
     bastion: Option<&'a str>,
     opened: bool,
@@ -364,7 +364,7 @@ impl<'a> Compiler<'a> {
         self.done.insert(name, id);
     }
 
-    /// For each server, the rules of its security groups and the router interfaces of its networks.
+    /// The rules of a server's security groups and the router interfaces of its networks, by server.
     fn connection_requirements(
         &self,
         infrastructure: &[&'a str],

@@ -1,6 +1,6 @@
 //! Hooks of environments (`hooks: pre-create`), as steps that wait for a person.
 //!
-//! The step of a hook stands before the first step that works on the resource or on a member of it, or after the last
+//! The step of a hook comes before the first step that works on the resource or on a member of it, or after the last
 //! one; the others wait for it. Rules: Heat's `environment.py`. A replacement has the hooks of a creation, and the
 //! deletion of the older copy those of a deletion.
 

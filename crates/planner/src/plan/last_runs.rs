@@ -70,7 +70,7 @@ pub(super) fn connect(last_runs: &[LastRun<'_>], around: &Around<'_>, steps: &mu
     }
 }
 
-/// Lets other steps wait for a removal, which then waits neither for them nor for what waits for them. True if there are
+/// Makes other steps wait for a removal, which then waits neither for them nor for what waits for them. True if there are
 /// any.
 fn put_before(at: usize, is_later: &dyn Fn(&Step) -> bool, steps: &mut [Step]) -> bool {
     let after = {

@@ -86,7 +86,7 @@ pub struct Plan {
     /// The steps of a run.
     pub workflow: Option<Workflow>,
     /// Id of the deployment's newest run when the plan was made. An update names it, so that it does not undo a later
-    /// change of somebody else. `None` for a new deployment.
+    /// change of another user. `None` for a new deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_run: Option<String>,
     /// The [digest](Plan::digest_of_changes) of the changes, if there is a workflow. A request with it is refused if its

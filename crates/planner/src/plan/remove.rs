@@ -67,7 +67,7 @@ pub(super) struct Removals<'a> {
     pub copies: HashMap<&'a str, String>,
     /// Ids of the removal steps that must be done before a resource is created or changed.
     before: HashMap<&'a str, Vec<String>>,
-    /// For each deployed resource, its dependencies, all by present names.
+    /// Dependencies of the deployed resources, all by present names.
     required: HashMap<&'a str, Vec<&'a str>>,
 }
 

@@ -13,7 +13,7 @@ use crate::{passes::Model, workflow::ResourceSpec};
 /// The uses of handles by resources, and by contents that resources get.
 pub(super) struct Uses<'m> {
     model: &'m Model,
-    /// For each handle and each content, the resources that use it.
+    /// The resources that use a handle or a content, by its name.
     users: HashMap<&'m str, Vec<&'m str>>,
     /// Handles of which something else than `curl_cli` is used, such as the address.
     by_address: HashSet<&'m str>,

@@ -1,6 +1,6 @@
 //! Templates that Heat accepts or refuses, one per line. Each was run on Heat's engine.
 //!
-//! `+` means accepted (perhaps with a warning of ours). Otherwise the code of our first error.
+//! `+` means accepted (perhaps with our warning). Otherwise the code of our first error.
 
 use super::*;
 

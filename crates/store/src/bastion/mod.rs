@@ -19,7 +19,7 @@ use crate::{
 /// The kind of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BastionUserKind {
-    /// A run. It has a sealed token of its own.
+    /// A run. It has its own sealed token.
     Run,
     /// A terminal or a check. It uses a person's session, and is stored as `terminal`.
     Person,
@@ -30,7 +30,7 @@ pub enum BastionUserKind {
 pub struct BastionUser<'a> {
     /// Id of the run, the terminal or the check.
     pub id: &'a str,
-    /// Its kind.
+    /// Kind of the user.
     pub kind: BastionUserKind,
     /// Id of the deployment.
     pub deployment: &'a str,

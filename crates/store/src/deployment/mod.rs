@@ -93,7 +93,7 @@ pub struct DeploymentRevision {
 }
 
 impl DeploymentRow {
-    /// For [`Transaction::deployment_claim`].
+    /// The revision that the caller has seen, for [`Transaction::deployment_claim`].
     pub fn seen(&self) -> DeploymentRevision {
         DeploymentRevision {
             last_run: self.shown.last_run.clone().unwrap_or_default(),

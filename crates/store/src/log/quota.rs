@@ -53,7 +53,7 @@ struct Cut {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Store,
-    /// It is cut, as is what follows. This is to be stored in its place.
+    /// The line and all that follow are cut. The text is stored in place of the line.
     CutBegins(String),
     Cut,
 }

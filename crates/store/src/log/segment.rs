@@ -26,7 +26,7 @@ pub(super) const SPAN: u64 = 10_000;
 pub(crate) struct Segment {
     pub first: u64,
     pub last: u64,
-    /// What the lines count in quotas, in bytes.
+    /// Size of the lines in quotas, in bytes.
     pub bytes: u64,
     json: Vec<u8>,
 }

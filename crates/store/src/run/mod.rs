@@ -63,7 +63,7 @@ impl RunRow {
 pub struct NewRun<'a> {
     /// Id of the run.
     pub id: &'a str,
-    /// Its deployment.
+    /// Deployment of the run.
     pub deployment: &'a str,
     /// The kind of run.
     pub kind: RunKind,
@@ -90,11 +90,11 @@ pub struct NewRun<'a> {
 /// The progress of a run for its viewers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunProgress {
-    /// It is active.
+    /// The run is active.
     Active,
-    /// It has ended and waits for its roll-back. Its events contain the reasons for the roll-back's delay.
+    /// The run has ended and waits for its roll-back. Its events contain the reasons for the roll-back's delay.
     AwaitsRollBack,
-    /// It has ended. There are no more events unless a user resumes it.
+    /// The run has ended. There are no more events unless a user resumes it.
     Ended,
 }
 
@@ -237,7 +237,7 @@ impl Store {
         Ok(standing.unwrap_or(RunProgress::Ended))
     }
 
-    /// Notes that an update of this user takes the place of an active run. [`Outcome::Conflict`] if the run has ended, or
+    /// Notes that an update of this user replaces an active run. [`Outcome::Conflict`] if the run has ended, or
     /// another update takes its place.
     ///
     /// # Errors

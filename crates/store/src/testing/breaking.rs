@@ -18,7 +18,7 @@ pub enum Lost {
     Question,
     /// The answer to the `COMMIT`: the transaction has taken effect.
     Answer,
-    /// The same, and the connection does not end: nothing comes any more.
+    /// The answer, and everything after it: the connection stays open, and nothing more arrives.
     AnswerForGood,
 }
 
@@ -60,7 +60,7 @@ impl BreakingWay {
         &self.address
     }
 
-    /// Lets the connection with the next `COMMIT` break.
+    /// Breaks the connection with the next `COMMIT`.
     pub fn break_at_commit(&self, lost: Lost) {
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(lost);
     }

@@ -82,7 +82,7 @@ impl HighlyAvailable {
         self.signal(member, "data/postmaster.pid", "KILL");
     }
 
-    /// Sends a signal to the Patroni of a member. Its PostgreSQL server goes on.
+    /// Sends a signal to the Patroni of a member. Its PostgreSQL server continues.
     ///
     /// # Panics
     /// If it does not run.

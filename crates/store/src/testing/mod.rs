@@ -31,7 +31,7 @@ pub struct Database {
     pub store: Store,
     /// The folder with the file.
     pub folder: TempDir,
-    /// Its own server.
+    /// PostgreSQL server of this database.
     server: Option<Postgres>,
 }
 
@@ -51,7 +51,7 @@ impl Database {
         Database::of(operator.expect("a database"), folder)
     }
 
-    /// An empty database for figures: a file, or on a PostgreSQL server of its own ([`Postgres::measured`]).
+    /// An empty database for figures: a file, or on a separate PostgreSQL server ([`Postgres::measured`]).
     pub async fn measured() -> Database {
         let Some(server) = Postgres::measured() else {
             return Database::new().await;

@@ -191,9 +191,9 @@ fn unknown_types(template: &Path, document: &Document) -> BTreeSet<String> {
 /// Treatment of missing included files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// It is left out, which causes an error.
+    /// The file is left out, which causes an error.
     Refused,
-    /// It is replaced by an empty text.
+    /// The file is replaced by an empty text.
     Empty,
 }
 

@@ -220,7 +220,7 @@ impl TestInput {
     }
 }
 
-/// Runs the test in a thread of its own, so that a panic or an endless loop does not stop the other tests.
+/// Runs the test in a separate thread, so that a panic or an endless loop does not stop the other tests.
 fn run_with_timeout(given: TestInput) -> TemplateResult {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {

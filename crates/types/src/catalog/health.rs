@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 pub struct HealthCheck {
     /// Title in a few words, such as `Answers requests`.
     pub title: String,
-    /// What is tried.
+    /// The probe of one attempt.
     pub probe: Probe,
     /// Pause between two attempts, in seconds.
     pub interval: u32,

@@ -26,7 +26,7 @@ const DRAFT: &str = "-draft.";
 const DRAFT_DIGITS: usize = 12;
 /// The tasks of a role.
 pub const MAIN_TASKS: &str = "tasks/main.yml";
-/// The tasks that run when a component is taken out of the design and its server stays.
+/// The tasks that run when a component is removed from the design and its server stays.
 pub const REMOVAL_TASKS: &str = "tasks/remove.yml";
 /// The tasks that install the software, and that need no other component. `tasks/main.yml` imports them.
 pub const INSTALLATION_TASKS: &str = "tasks/install.yml";

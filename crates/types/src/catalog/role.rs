@@ -163,7 +163,7 @@ fn other_platform(about: &Node) -> Option<String> {
     };
     (!names.is_empty() && !names.iter().any(is_ours)).then(|| {
         format!(
-            "The role was made for {}. On Debian and Ubuntu it can fail.",
+            "The role supports {}. On Debian and Ubuntu it can fail.",
             names.join(", ")
         )
     })
@@ -187,7 +187,7 @@ fn needs(meta: &Node) -> Option<String> {
     }
     (!names.is_empty()).then(|| {
         format!(
-            "The role needs {}, which are not there when it runs.",
+            "The role needs {}, which are missing when it runs.",
             names.join(", ")
         )
     })
@@ -238,8 +238,8 @@ memcached_fast: yes
         assert_eq!(
             draft.notes,
             [
-                "The role was made for EL. On Debian and Ubuntu it can fail.",
-                "The role needs geerlingguy.repo, which are not there when it runs.",
+                "The role supports EL. On Debian and Ubuntu it can fail.",
+                "The role needs geerlingguy.repo, which are missing when it runs.",
                 "The role describes no options; they are taken from its defaults.",
             ]
         );

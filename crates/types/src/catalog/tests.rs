@@ -94,7 +94,7 @@ fn an_output_may_come_from_the_role() {
         .resource_type();
     assert_eq!(
         described.attributes[1].summary,
-        "Told by the role when it ran."
+        "A value that the role sets."
     );
 }
 
@@ -154,7 +154,7 @@ fn problems_of_a_manifest_have_their_line() {
     3:10 Error item-invalid item.yml.version: item.yml: `one` is no version such as `1.0.0`
     6:11 Error item-invalid item.yml.listens.0: item.yml: `sctp` is not one of `tcp` and `udp`
     6:1 Error item-invalid item.yml.listens: item.yml: `prot` is no option of the role; `port` names the option that holds the number
-    7:1 Error item-invalid item.yml.outputs.url: item.yml: `{adress}` is neither an address, an option of the role, nor told by it (`{stats.<name>}`); did you mean `address`?
+    7:1 Error item-invalid item.yml.outputs.url: item.yml: `{adress}` is neither an address, an option of the role, nor a value that the role sets (`{stats.<name>}`); did you mean `address`?
     4:20 Error item-invalid argument_specs.yml.main.port: argument_specs.yml: `integer` is no type of option; there are `str`, `int`, `bool`, `list`, `dict`, `float`, `path` and `raw`
     5:35 Error item-invalid argument_specs.yml.main.host: argument_specs.yml: `required` takes `true` or `false`
     6:11 Error item-invalid argument_specs.yml.main.x: argument_specs.yml: `typ` is no key here; did you mean `type`?; there are `type`, `required`, `default`, `choices`, `description`, `elements`, `options`, `no_log`, `version_added`, `aliases`, `required_one_of`, `mutually_exclusive` and `removed_in_version`
@@ -206,7 +206,7 @@ fn a_capability_lists_its_consumers_in_an_option_that_no_form_shows() {
     assert!(taken.contains("`backends` is taken"), "{taken}");
     let named_so = SPECS.replace("password:", "secret:");
     let shared = problem("consumers: names, shares: [secret]", &named_so);
-    assert!(shared.contains("gets one of its own"), "{shared}");
+    assert!(shared.contains("gets its own"), "{shared}");
     let without = CatalogItem::parse(&with("shares: [secret]"), &named_so);
     assert!(without.is_ok());
 }

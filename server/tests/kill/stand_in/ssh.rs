@@ -40,11 +40,11 @@ const ARGUMENTS: &str = "' 'sh' '";
 #[derive(Clone)]
 struct Servers {
     lab: Arc<Lab>,
-    /// By the id of a server.
+    /// State inside the servers, by their id.
     inside: Arc<Mutex<HashMap<String, Inside>>>,
 }
 
-/// What a server keeps.
+/// State inside a server, which outlives its connections.
 #[derive(Default)]
 struct Inside {
     /// The two halves of the host key that it has made.

@@ -44,7 +44,7 @@ fn first_interface(input: &CommandInput<'_>, server: End<'_>) -> Option<Interfac
         .next()
 }
 
-/// Gives a server a port. It takes the place of a plain attachment to the same network.
+/// Attaches a port to a server. It replaces a plain attachment to the same network.
 fn plug(input: &CommandInput<'_>, server: End<'_>, port: End<'_>) -> Result<Joined, Refusal> {
     let own = match server.resource {
         Some(resource) => interfaces(input.template, resource),

@@ -313,7 +313,7 @@ fn is_configured(
     }
 }
 
-/// By an output's text: pairs of the substituted value and the reference to the output.
+/// Pairs of the substituted value and the reference to the output, by the output's text.
 type OutputReferences = HashMap<String, Vec<(Value, Value)>>;
 
 /// All outputs of the design's software.

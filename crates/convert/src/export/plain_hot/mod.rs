@@ -4,7 +4,7 @@
 //! is edited: additions of passes are written as resources, Stackloom's marks are removed, and software becomes
 //! deployments for Heat's agents ([`software`]). The edits are made on the values first and then on the text in one
 //! step. So comments and order are kept, and the cost does not grow with the number of edits. Only a text that cannot
-//! be edited this way is written anew from its values.
+//! be edited this way is written again from its values.
 //!
 //! Each nested template is treated in the same way, because Heat creates a separate stack for it. Environments and
 //! other files are copied. Only names that Heat's client could not resolve are corrected ([`files`]).
@@ -144,7 +144,7 @@ fn is_marked(resource: &Resource) -> bool {
     metadata.is_some_and(|metadata| metadata.get("stackloom").is_some())
 }
 
-/// Applies the edits in one step. If the text cannot be edited, it is written anew.
+/// Applies the edits in one step. If the text cannot be edited, it is written again.
 fn edited(document: &Document, edits: &[Edit]) -> Document {
     edited_or_anew(document, edits).0
 }
@@ -154,7 +154,7 @@ fn edited_with_notes(document: &Document, edits: &[Edit], report: &mut Report) -
     let (document, why) = edited_or_anew(document, edits);
     if let Some(why) = why {
         let message =
-            format!("The template was written anew and lost its comments, order and quotes: {why}");
+            format!("The template was rewritten and lost its comments, order and quotes: {why}");
         report.changed("", message);
     }
     document

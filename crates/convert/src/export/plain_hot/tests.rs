@@ -330,7 +330,7 @@ fn a_rewritten_text_is_in_the_report() {
     let text = SHOP.replace("    metadata:", "    # gone\n    metadata: &m");
     let plain = Design::of(SHOP).export(Format::Hot).report;
     let anew =
-        |report: &crate::export::Report| report.lines().any(|line| line.contains("written anew"));
+        |report: &crate::export::Report| report.lines().any(|line| line.contains("was rewritten"));
     assert!(!anew(&plain), "{plain:?}");
     let text = format!("{text}x: 1\nx: 2\n");
     let export = Design::of(&text).export(Format::Hot);

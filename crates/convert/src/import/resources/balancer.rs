@@ -204,7 +204,7 @@ impl Tls {
     }
 }
 
-/// Octavia's name of a protocol. Terminated `HTTPS` has a name of its own.
+/// Octavia's name of a protocol. Terminated `HTTPS` has its own name.
 pub(super) fn octavia(protocol: &Value, tls: Tls) -> Value {
     match protocol.as_str().map(str::to_uppercase).as_deref() {
         Some("HTTPS" | "SSL") if tls == Tls::Terminated => json!("TERMINATED_HTTPS"),

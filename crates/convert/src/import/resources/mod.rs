@@ -53,7 +53,7 @@ const CONVERTERS: [fn(&str) -> Option<Convert>; 8] = [
 /// A type that accepts any property, has any attribute, and creates nothing.
 pub(crate) const NOTHING: &str = "OS::Heat::None";
 
-/// Types without a counterpart of their own, and their replacement.
+/// Types without their own counterpart, and their replacement.
 const WITHOUT_COUNTERPART: [(&str, &str); 12] = [
     (
         "AWS::EC2::InternetGateway",
@@ -339,7 +339,7 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
             .find(|(dropped, _)| *dropped == written)
         {
             importer.dropped.insert(name.clone());
-            let message = format!("`{written}` has no counterpart of its own: {why}");
+            let message = format!("`{written}` has no direct counterpart: {why}");
             importer.changed(&format!("Resources.{name}"), message);
         }
     }

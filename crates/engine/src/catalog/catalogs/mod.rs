@@ -2,7 +2,7 @@
 //!
 //! An upload first writes the whole folder, named by its digest (`catalog/<project>/<item>/<digest>` below the data
 //! folder), then the row with the archive. A crash in between leaves an unused folder, which the same upload uses
-//! again. Another server with the same database unpacks the archive into a folder of its own when it first needs the
+//! again. Another server with the same database unpacks the archive into its own folder when it first needs the
 //! item. A version never changes. A deployment keeps the versions of its creation ([`Catalogs::of_deployment`]) until
 //! it has no component of that item any more.
 //!
@@ -182,7 +182,7 @@ impl Catalogs {
     /// Adds an item from a tar.gz or zip to a project's catalogue. A role without a manifest gets `manifest`.
     ///
     /// # Errors
-    /// If the archive is not an item, its name is one of the server's own, its version exists with other files, somebody else
+    /// If the archive is not an item, its name is one of the server's own, its version exists with other files, another user
     /// owns the item, or the project has no room left.
     pub async fn publish(
         &self,
@@ -469,9 +469,11 @@ impl Item {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Error::Unavailable(format!("the catalogue's work broke off: {error}")))
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        Error::Unavailable(format!(
+            "the work of the catalogue was interrupted: {error}"
+        ))
+    })
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ impl FromStr for GitHost {
     }
 }
 
-/// The host as it stands in a URL.
+/// The host as written in a URL.
 impl fmt::Display for GitHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.port {

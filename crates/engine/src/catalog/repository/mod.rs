@@ -325,7 +325,7 @@ fn reason(messages: &[u8]) -> String {
         ),
         (
             "not our ref",
-            "it has no such commit, or its host does not give single commits",
+            "it has no such commit, or its host does not serve single commits",
         ),
         (
             "could not read Username",
@@ -353,7 +353,7 @@ fn reason(messages: &[u8]) -> String {
     }
     let mut lines = messages.lines().map(str::trim);
     let last = lines.rfind(|line| !line.is_empty());
-    let last = last.unwrap_or("git failed and does not say why");
+    let last = last.unwrap_or("git failed without a message");
     let plain = last.chars().filter(|c| !c.is_control()).take(300);
     format!("git says: {}", plain.collect::<String>())
 }

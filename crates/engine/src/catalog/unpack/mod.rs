@@ -148,7 +148,7 @@ impl Unpacking<'_> {
                 return Ok(());
             }
             _ => {
-                self.problem(&named, "only files and folders are taken");
+                self.problem(&named, "only files and folders are accepted");
                 return Ok(());
             }
         };
@@ -195,7 +195,7 @@ impl Unpacking<'_> {
     }
 }
 
-const LINK: &str = "links are not taken: put the file itself there";
+const LINK: &str = "links are not accepted: use the file itself";
 
 #[derive(PartialEq)]
 enum Kind {
@@ -213,7 +213,7 @@ fn plain_path(path: &[u8], limits: &Limits) -> Result<String, String> {
         ));
     }
     if path.starts_with('/') {
-        return Err("absolute paths are not taken".to_owned());
+        return Err("absolute paths are not accepted".to_owned());
     }
     let mut names = Vec::new();
     for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
@@ -281,7 +281,7 @@ fn nothing_there() -> String {
 }
 
 fn broken(format: &str, error: &io::Error) -> Diagnostic {
-    let message = format!("this is no whole {format} archive: {error}");
+    let message = format!("this is not a complete {format} archive: {error}");
     Diagnostic::error("archive-invalid", "", message)
 }
 

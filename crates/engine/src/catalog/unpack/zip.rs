@@ -25,7 +25,7 @@ const UNIX: u16 = 3;
 pub struct Entry<'a> {
     /// The path as the archive has it.
     pub path: &'a [u8],
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: Kind,
     packed: &'a [u8],
     is_deflated: bool,

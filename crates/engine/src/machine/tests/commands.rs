@@ -1,4 +1,4 @@
-//! Commands on servers: started once each, so many at the same time, until so many have failed.
+//! Commands on servers: started once each, up to a number at the same time, until a number of them have failed.
 
 use proptest::prelude::*;
 

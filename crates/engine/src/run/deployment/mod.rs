@@ -1,8 +1,8 @@
 //! Steps of software deployments: a configuration that runs on a server, by Ansible in a sandbox.
 //!
-//! A configuration of the group `script` is copied to the server and runs there, by a role of ours. One of the group
+//! A configuration of the group `script` is copied to the server and runs there, by our role. One of the group
 //! `ansible` is a playbook: it runs in the sandbox, and its host `localhost` is the server, because Heat's agent would
-//! run it there. For every other tool, a program of ours (`role/tools.py`) runs on the server like a script: it does what the
+//! run it there. For every other tool, our program (`role/tools.py`) runs on the server like a script: it does what the
 //! hook of Heat's agent does, and refuses before anything runs if the tool is missing. All write outputs into files on the
 //! server. There is no agent, so nothing signals: the step's own SSH connection brings the outputs back.
 //!
@@ -56,7 +56,7 @@ impl Attempt {
         {
             self.log
                 .info(format!(
-                    "`{name}` would run with the same values: nothing to do"
+                    "`{name}` would run with the same values, so it does not run"
                 ))
                 .await;
             return self
@@ -96,7 +96,8 @@ impl Attempt {
             return Ok(());
         };
         if !self.is_led_to_server(spec, work.properties.get("server")) {
-            let message = format!("`{name}` does not run on DELETE: its server goes too");
+            let message =
+                format!("`{name}` does not run on DELETE, because its server is deleted too");
             self.log.info(message).await;
             return Ok(());
         }

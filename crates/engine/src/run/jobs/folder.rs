@@ -40,9 +40,9 @@ pub struct JobFolder {
 /// The state of a folder when a step begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
-    /// The folder was made now.
+    /// The job is new.
     New,
-    /// The folder was there: the engine has crashed during the attempt.
+    /// The engine has crashed after it began the same attempt.
     Again,
 }
 
@@ -59,7 +59,7 @@ impl JobFolder {
         }
     }
 
-    /// Its path on the server.
+    /// Path of the folder on the server.
     pub fn path(&self) -> String {
         format!("{ROOT}/{}-{}", self.place, self.generation)
     }
@@ -129,7 +129,7 @@ pub async fn locks(client: &Client, patience: Duration) -> Result<Execution, Ssh
     client.execute(&as_root(LOCKS, &[&seconds])).await
 }
 
-/// Its output, if it ends well; else its complaints as an error. Long output is cut off.
+/// Standard output of a successful execution, else its standard error as an error. Long output is cut off.
 pub(super) async fn printed(execution: Execution) -> Result<String, SshError> {
     printed_up_to(execution, COMPLAINTS_BYTES_MAX).await
 }

@@ -28,7 +28,7 @@ pub async fn make(client: &Client, given: &str) -> Result<String, SshError> {
     }
 }
 
-/// Gives the own key to sshd.
+/// Configures sshd with the own key.
 ///
 /// # Errors
 /// If the server does not answer, or cannot replace the key.

@@ -12,7 +12,7 @@
 //! - A step that is repeated after a crash calls the launcher with the same names. It finds the running program, or the result of
 //!   one that has ended, and starts none twice. The position of the last stored line is stored with that line
 //!   ([`api::LogPosition`]), so each line is in the log once.
-//! - A new attempt, after a failure or in a new run, has a folder of its own. What its predecessor left running is ended first.
+//! - A new attempt, after a failure or in a new run, has its own folder. What its predecessor left running is ended first.
 //!
 //! The folder is removed after the step's ending is in the journal: a crash in between must find it.
 //!

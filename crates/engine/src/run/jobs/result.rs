@@ -39,7 +39,7 @@ fn is_cut(line: &str) -> bool {
 /// Lines that come twice: in a package manager's log, and in the results of its tasks. Each is logged where it comes first.
 #[derive(Debug, Default)]
 pub struct Repeated {
-    /// For each line, how often it was in the log, less how often it was in results.
+    /// Occurrences of each line in the log, less its occurrences in results.
     surplus: HashMap<u64, i64>,
 }
 

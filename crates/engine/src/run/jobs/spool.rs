@@ -13,7 +13,7 @@ const SCRIPT: &str = include_str!("spool.sh");
 const FILES_MAX: usize = 64;
 /// Maximum length of a file's name.
 const NAME_BYTES_MAX: usize = 255;
-/// Maximum output of the script: so many signals in base64, each with its name.
+/// Maximum output of the script: all signals in base64, each with its name.
 const OUTPUT_BYTES_MAX: usize = FILES_MAX * (SIGNAL_BYTES_MAX * 4 / 3 + 512);
 
 /// A signal in a spool.

@@ -97,7 +97,7 @@ impl RunTask {
                         step,
                         machine::Failure::new(
                             machine::FailureClass::Lasting,
-                            "the engine made a mistake; the server's log has more. Resume the run to try again",
+                            "internal error of the engine; the server's log has the details. Resume the run to try again",
                         ),
                     )
                 }

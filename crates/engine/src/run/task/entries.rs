@@ -175,17 +175,17 @@ impl RunTask {
             }
             RunKind::Resume => {
                 return Some(
-                    "Resume the run to go on with the rest, suspend the deployment again, or undeploy it.",
+                    "Resume the run to continue with the rest, suspend the deployment again, or undeploy it.",
                 );
             }
             RunKind::Snapshot => {
                 return Some(
-                    "The deployment is as before. What is complete can be restored; delete the snapshot if it is of no use, and take another.",
+                    "The deployment is as before. What is complete can be restored; delete the snapshot if it is not useful, and take another.",
                 );
             }
             RunKind::Restore => {
                 return Some(
-                    "Servers and volumes whose step did not succeed can have old or new data, be in error, or apart from each other: check the deployment, repair it if needed, then restore again.",
+                    "Servers and volumes whose step did not succeed can have old or new data, be in state ERROR, or be detached from each other: check the deployment, repair it if needed, then restore again.",
                 );
             }
             _ => {}
@@ -203,7 +203,7 @@ impl RunTask {
                 "Resume the run to continue from here, update again with a corrected template, roll back to the last good state, or undeploy."
             }
             (_, false) => {
-                "Resume the run to go on from here, update with a template that is mended, or undeploy. What was made so far stays until then."
+                "Resume the run to continue from here, update with a corrected template, or undeploy. Created resources stay until then."
             }
         })
     }
@@ -228,7 +228,7 @@ impl RunTask {
             if !entries.is_empty() {
                 let why = reason.take().unwrap_or_default();
                 *reason = Some(format!(
-                    "left behind in the cloud, delete by hand: {}.\n{why}",
+                    "left in the cloud, delete by hand: {}.\n{why}",
                     entries.join(", ")
                 ));
             }

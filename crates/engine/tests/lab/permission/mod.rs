@@ -195,7 +195,7 @@ async fn somebody_else_revokes_it_and_its_owners_next_login_deletes_the_credenti
         Vec::<String>::new()
     );
 
-    // An undeployment by somebody else does the same.
+    // An undeployment by another user does the same.
     bench
         .try_to_permit(&bench.actor, &deployment)
         .await

@@ -130,8 +130,8 @@ resources:
   a: {type: x, properties: &p {flavor: small, size: 1}}
   b: {type: x, properties: *p}
 ";
-    insta::assert_snapshot!(refusal(text, &set("resources.a.properties.flavor", json!("large"))), @"this cannot be changed here: the lines around `resources.a.properties.flavor` are written unusually; change it in the code view");
-    insta::assert_snapshot!(refusal(text, &remove("resources.a.properties.flavor")), @"this cannot be changed here: the lines around `resources.a.properties.flavor` are written unusually; change it in the code view");
+    insta::assert_snapshot!(refusal(text, &set("resources.a.properties.flavor", json!("large"))), @"this cannot be changed here: the lines around `resources.a.properties.flavor` have an unsupported notation; change it in the code view");
+    insta::assert_snapshot!(refusal(text, &remove("resources.a.properties.flavor")), @"this cannot be changed here: the lines around `resources.a.properties.flavor` have an unsupported notation; change it in the code view");
     let document = Document::parse(text);
     let mut value = document.value(&[]).unwrap();
     value["resources"]["a"]["properties"]["flavor"] = json!("large");

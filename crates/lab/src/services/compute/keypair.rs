@@ -18,7 +18,7 @@ pub struct KeyPair {
     pub user_id: String,
     /// One line, OpenSSH's form.
     pub public_key: String,
-    /// Of the public key, in MD5.
+    /// MD5 fingerprint of the public key.
     pub fingerprint: String,
     pub created_at: String,
 }
@@ -69,7 +69,7 @@ impl KeyPair {
     }
 }
 
-/// As `ssh-keygen -l -E md5` prints it.
+/// MD5 fingerprint of a key, as `ssh-keygen -l -E md5` prints it.
 fn fingerprint(key: &[u8]) -> String {
     let digest = <md5::Md5 as md5::Digest>::digest(key);
     let pairs: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -196,7 +196,7 @@ async fn create_keypair(call: Call, body: Bytes) -> Answer {
     reply(status, json!({ "keypair": document }))
 }
 
-/// From this microversion on Nova makes no keys itself.
+/// First microversion in which Nova does not generate keys.
 const NEWEST_IMPORT_ONLY: Microversion = Microversion(2, 92);
 
 /// A body that does not fit, in the words of Nova's schema check.

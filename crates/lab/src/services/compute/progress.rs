@@ -1,4 +1,4 @@
-//! State changes of servers that take time: builds, power changes, resizes and deletions, each in a task of its own.
+//! State changes of servers that take time: builds, power changes, resizes and deletions, each in a separate task.
 
 use std::sync::Arc;
 use std::time::Duration;

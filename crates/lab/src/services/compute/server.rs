@@ -108,7 +108,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// As Nova writes it.
+    /// Name of the status in Nova.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Build => "BUILD",
@@ -184,7 +184,7 @@ pub struct ServerAddress {
 }
 
 impl Server {
-    /// The state in responses. Some tasks in progress have a state of their own.
+    /// The state in responses. Some tasks in progress have their own state.
     pub fn shown_status(&self) -> &'static str {
         match (self.status, self.task_state.as_deref()) {
             (Status::Active, Some("rebooting")) => "REBOOT",
@@ -292,8 +292,8 @@ impl Model {
         self.actions_end(id, Some(message));
     }
 
-    /// The server is gone: ports that Nova made go with it, others are let loose, and so are volumes. Answers the volumes that
-    /// were to go with it, in `deleting`.
+    /// Removes the server: ports that Nova created are deleted with it, other ports and volumes are detached. Returns the
+    /// volumes that are deleted with it, in `deleting`.
     pub fn server_is_gone(&mut self, id: &str) -> Vec<String> {
         self.actions_end(id, None);
         let Some(server) = self.servers.remove(id) else {

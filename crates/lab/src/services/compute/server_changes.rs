@@ -184,8 +184,8 @@ impl Model {
 /// Whether a server is to be in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Membership {
-    /// It is.
+    /// The server is a member.
     In,
-    /// It is not.
+    /// The server is not a member.
     Out,
 }

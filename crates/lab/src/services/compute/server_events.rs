@@ -53,7 +53,7 @@ fn document(server: &Server, action: &ServerAction, version: Microversion) -> Va
     document
 }
 
-/// When an action was last changed.
+/// Time of the last change of an action.
 fn updated(action: &ServerAction) -> &str {
     action.ended.as_ref().unwrap_or(&action.started)
 }

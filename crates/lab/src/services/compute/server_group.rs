@@ -16,7 +16,7 @@ pub struct ServerGroup {
     pub policy: String,
     pub project_id: String,
     pub user_id: String,
-    /// For anti-affinity: so many on one host are fine.
+    /// Maximum number of servers per host, for anti-affinity.
     pub max_server_per_host: Option<u32>,
 }
 

@@ -16,7 +16,7 @@ use crate::substrate::Power;
 pub struct Switch {
     /// The key of the call's body.
     key: &'static str,
-    /// As Nova names it in refusals.
+    /// Name of the action in Nova's refusals.
     verb: &'static str,
     from: &'static [Status],
     power: Power,

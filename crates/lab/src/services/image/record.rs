@@ -15,7 +15,7 @@ use crate::kit::table::keyed_by_id;
 pub struct Image {
     /// Id with dashes.
     pub id: String,
-    /// Not unique, as in Glance.
+    /// Name of the image. Not unique, as in Glance.
     pub name: Option<String>,
     pub owner: String,
     pub status: ImageStatus,
@@ -61,7 +61,7 @@ pub enum ImageStatus {
 }
 
 impl ImageStatus {
-    /// As Glance writes it.
+    /// Name of the status in Glance.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",

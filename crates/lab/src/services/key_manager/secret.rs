@@ -20,7 +20,7 @@ pub struct Secret {
     pub algorithm: Option<String>,
     pub bit_length: Option<u32>,
     pub mode: Option<String>,
-    /// When it ends, if ever.
+    /// Time of the secret's expiry. `None` if it has none.
     pub expiration: Option<String>,
     /// MIME type of the payload.
     pub content_type: Option<String>,

@@ -16,9 +16,9 @@ use crate::services::network::{Collection, Common, Creators, Rows, assign, to_va
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// To the server.
+    /// Traffic to the server.
     Ingress,
-    /// From the server.
+    /// Traffic from the server.
     Egress,
 }
 

@@ -43,7 +43,7 @@ pub struct ServerEvent {
 /// Progress of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionOutcome {
-    /// Not started, or not finished.
+    /// The action has not started or not finished.
     UnderWay,
     /// All started parts succeeded.
     Succeeded,

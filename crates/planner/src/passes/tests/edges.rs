@@ -184,7 +184,7 @@ fn rules_allow_ipv4_and_ipv6_and_the_floating_ip_is_for_ipv4() {
         server("web", PUBLIC)
     ));
     let result = check(&alone);
-    assert!(result.contains("Error server-without-port resources.web: `web` shall have a public address, and floating IPs are of IP version 4"), "{result}");
+    assert!(result.contains("Error server-without-port resources.web: `web` needs a public address, and floating IPs are of IP version 4"), "{result}");
 }
 
 #[test]

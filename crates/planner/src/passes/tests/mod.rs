@@ -153,7 +153,7 @@ fn a_router_without_a_gateway_gets_one() {
     + web_port: Port network={get_resource: net}
     + sub_interface: RouterInterface router={get_resource: way} subnet={get_resource: sub}
     + web_floating_ip: FloatingIP floating_network=public port_id={get_resource: web_port}
-    - Info gateway-added resources.way: `way` gets a gateway to the outside, because servers behind it need one
+    - Info gateway-added resources.way: `way` gets an external gateway, because servers behind it need one
     ");
 }
 
@@ -167,7 +167,7 @@ fn software_on_private_servers_only_needs_a_public_one() {
     + sub_interface: RouterInterface router={get_resource: router} subnet={get_resource: sub}
     + web_access: SecurityGroup rules=[{protocol: tcp, port_range_min: 80, port_range_max: 80, remote_ip_prefix: 10.0.0.0/24}]
     + deployment_key: SSHKey 
-    - Error bastion-missing resources.web: `web` carries software, but no server can be reached from outside; mark one server public
+    - Error bastion-missing resources.web: `web` has software, but no server can be reached from outside; mark one server public
     ");
 }
 
@@ -250,9 +250,9 @@ fn the_external_network_is_chosen() {
         .collect::<Vec<_>>()
         .join("\n")
     };
-    insta::assert_snapshot!(diagnostics(Some(&["x", "y"])), @"- Warning external-network-picked resources.web: the cloud has several networks to the outside; `x` is used: draw a router to choose");
-    insta::assert_snapshot!(diagnostics(Some(&[])), @"- Error external-network-unknown resources.web: `web` needs a way outside, but the cloud offers this project no external network");
-    insta::assert_snapshot!(diagnostics(None), @"- Error external-network-unknown resources.web: `web` needs a way outside, and it is not known which external networks the cloud has; draw a router with a gateway");
+    insta::assert_snapshot!(diagnostics(Some(&["x", "y"])), @"- Warning external-network-picked resources.web: the cloud has several external networks; `x` is used: draw a router to choose");
+    insta::assert_snapshot!(diagnostics(Some(&[])), @"- Error external-network-unknown resources.web: `web` needs an external network, but the cloud offers this project none");
+    insta::assert_snapshot!(diagnostics(None), @"- Error external-network-unknown resources.web: `web` needs an external network, and those of the cloud are not known; draw a router with a gateway");
 }
 
 #[test]

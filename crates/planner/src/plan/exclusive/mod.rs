@@ -148,7 +148,7 @@ const TABLE: &[Exclusive] = &[
             )
         },
     ),
-    exclusive(ROUTER_GATEWAY, "a router has one way outside", |way| {
+    exclusive(ROUTER_GATEWAY, "a router has one external gateway", |way| {
         claims::all_of(way, &["router_id"])
     }),
     exclusive(EXTRA_ROUTE_SET, "a router has a route once", |set| {

@@ -170,7 +170,7 @@ outputs:
     insta::assert_snapshot!(listing(&plan_with(text, &[("word", json!("short")), ("count", json!("seven")), ("wrod", json!(1))], &Deployed::default()).diagnostics), @r"
     3:3 Error parameter-invalid parameters.count: the parameter `count`: it takes a number, not `seven`
     4:3 Error parameter-invalid parameters.word: the parameter `word`: its value does not fit its type or constraints
-    - Error unknown-parameter : a value is given for `wrod`, which is no parameter of the template; did you mean `word`?
+    - Error unknown-parameter : a value is given for `wrod`, which is not a parameter of the template; did you mean `word`?
     ");
     insta::assert_snapshot!(listing(&plan_of(text).diagnostics), @r"
     3:3 Error parameter-missing parameters.count: the parameter `count` has no value and no default; give it one

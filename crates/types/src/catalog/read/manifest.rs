@@ -216,7 +216,7 @@ impl Reader<'_> {
                     &format!("provides.{index}.consumers"),
                     at("provides"),
                     format!(
-                        "`{}` is taken; `consumers` names an option of its own, which gets the list of connected components",
+                        "`{}` is taken; `consumers` names a separate option, which gets the list of connected components",
                         shown(variable)
                     ),
                 );
@@ -227,7 +227,7 @@ impl Reader<'_> {
                 } else if consumers.is_some()
                     && [CONSUMER_KEY, SECRET_KEY].contains(&shared.as_str())
                 {
-                    ": every connected component gets one of its own".to_owned()
+                    ": every connected component gets its own".to_owned()
                 } else if inputs.contains(&shared.as_str()) {
                     continue;
                 } else {
@@ -261,7 +261,7 @@ impl Reader<'_> {
                         &format!("outputs.{}", output.name),
                         at("outputs"),
                         format!(
-                            "`{{{}}}` is neither an address, an option of the role, nor told by it (`{{stats.<name>}}`){near}",
+                            "`{{{}}}` is neither an address, an option of the role, nor a value that the role sets (`{{stats.<name>}}`){near}",
                             shown(word)
                         ),
                     );

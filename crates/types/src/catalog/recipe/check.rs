@@ -29,7 +29,7 @@ impl Recipe {
         found.0
     }
 
-    /// The problems of what stands in the manifest: name, version, texts, ports and names of options.
+    /// The problems of the manifest: name, version, texts, ports and names of options.
     pub(in crate::catalog) fn check_manifest(&self) -> Vec<Diagnostic> {
         let mut found = Problems(Vec::new());
         self.check_head(&mut found);
@@ -153,7 +153,7 @@ impl Recipe {
         }
     }
 
-    /// Ports and options are variables of the role, each with a name of its own.
+    /// Ports and options are variables of the role, each with its own name.
     fn check_names(&self, found: &mut Problems) {
         let ports = self.ports.iter().enumerate();
         let ports = ports.map(|(at, port)| (format!("ports.{at}.option"), &port.option));

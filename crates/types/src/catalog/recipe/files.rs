@@ -147,7 +147,7 @@ impl Recipe {
         part("Files", paths.collect());
         let service = Some(&self.service).filter(|name| !name.is_empty());
         part("Service", service.map(coded).into_iter().collect());
-        text.push_str("\nTaken out of a design, it leaves the server: service, files and packages are removed.\n");
+        text.push_str("\nWhen it is removed from a design, its service, files and packages are removed from the server.\n");
         text
     }
 

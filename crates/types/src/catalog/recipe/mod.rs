@@ -151,7 +151,7 @@ impl Protocol {
     }
 }
 
-/// True if a template uses the variable: it stands as a word of its own in the text.
+/// True if a template uses the variable: it is a separate word in the text.
 fn uses(template: &str, variable: &str) -> bool {
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     template.match_indices(variable).any(|(at, _)| {

@@ -66,7 +66,7 @@ pub(super) enum To {
     As(&'static str),
     /// An argument with the id of the object that the property refers to.
     Id(&'static str, &'static LookUp),
-    /// The same for a list.
+    /// An argument with the ids of all objects in a list.
     Ids(&'static str, &'static LookUp),
     /// Blocks with arguments, from a map or a list of maps.
     Block(&'static str, &'static [(&'static str, To)]),
@@ -85,7 +85,7 @@ pub(super) enum To {
 pub(super) struct LookUp {
     /// Name of the data source.
     pub data: &'static str,
-    /// Its argument for an id. `None` if it has none.
+    /// Argument for an id. `None` if the data source has none.
     pub id: Option<&'static str>,
 }
 

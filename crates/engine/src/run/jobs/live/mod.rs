@@ -341,7 +341,7 @@ impl Driver {
         self.answer_if_read();
     }
 
-    /// Gives the end of a task more time: its live output goes on.
+    /// Extends the wait for the end of a task: its live output continues.
     fn wait_on(&mut self, program: Option<&str>) {
         if let Some(waiting) = &mut self.waiting
             && waiting.program.as_deref() == program
@@ -562,7 +562,8 @@ impl Driver {
         for (name, followed) in self.followed.drain() {
             self.ended.insert(name, followed.positions());
         }
-        let text = format!("live output broke off ({error}); output comes at the end of each task");
+        let text =
+            format!("live output was interrupted ({error}); output comes at the end of each task");
         self.log.warn(text).await;
     }
 }
