@@ -17,6 +17,7 @@ pub mod secret;
 pub mod shortcuts;
 pub mod skeleton;
 pub mod state;
+pub mod table;
 pub mod theme;
 pub mod toast;
 
@@ -34,4 +35,5 @@ pub use problem::{Diagnostics, Empty, ProblemCard, ProblemNote};
 pub use prose::prose;
 pub use secret::{SecretText, covered};
 pub use state::StateBadge;
+pub use table::{ACTIONS, data_table};
 pub use toast::{ToastList, use_toasts};
