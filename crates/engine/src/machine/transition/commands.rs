@@ -10,8 +10,6 @@ use crate::machine::{Ending, OnFailure, StepIndex};
 const NAMED_MAX: usize = 20;
 
 impl Transition<'_> {
-    // ---- commands ----
-
     pub(super) fn is_command(&self, step: StepIndex) -> bool {
         self.run.graph.nodes()[step].kind == StepKind::Command
     }
