@@ -8,7 +8,7 @@ pub const ACTIONS: &str = "Actions";
 /// A table with the titles of its columns.
 pub fn data_table<const N: usize>(
     columns: [&'static str; N],
-    rows: impl IntoView + 'static,
+    rows: impl IntoView,
 ) -> impl IntoView {
     let head = columns.map(|column| {
         let title = match column {
