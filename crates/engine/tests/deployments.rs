@@ -13,7 +13,6 @@ mod bench;
 mod docker;
 
 use api::{Event, EventBody, Run, RunState};
-use bench::Bench;
 use docker::{BOOT, all_goes, is_logged, on_docker, story};
 use serde_json::{Value, json};
 
