@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use api::Problem;
+use js_sys::{Object, Reflect};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(inline_js = "export const load = (address) => import(address);")]
@@ -30,4 +31,14 @@ pub async fn script(name: &str) -> Result<JsValue, Problem> {
         FAILURES.fetch_add(1, Ordering::Relaxed);
         crate::client::page_missing()
     })
+}
+
+/// A JavaScript object, such as the options of a script's function.
+pub fn object(properties: impl IntoIterator<Item = (&'static str, JsValue)>) -> Object {
+    let object = Object::new();
+    for (name, value) in properties {
+        // A new object takes any property.
+        let _ = Reflect::set(&object, &name.into(), &value);
+    }
+    object
 }

@@ -59,10 +59,9 @@ async fn check_and_repair(services: &Services, due: &DueCheck) -> engine::Result
         return Ok(());
     };
     let deployment = engine.deployment(&actor.tenant, id).await?;
-    let bundle = deployment.beside.bundle();
     let cloud = services
         .facts
-        .for_template(engine, actor, &deployment.template, &bundle)
+        .for_deployment(actor, &deployment)
         .await
         .map_err(|error: problem::Error| engine::Error::Unavailable(error.sentences()))?;
     let started = engine.repair(actor, id, repair, cloud).await;

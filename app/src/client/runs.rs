@@ -46,8 +46,7 @@ pub async fn events_after(
     limit: u32,
     step: Option<&str>,
 ) -> Answer<Vec<Event>> {
-    let step = step.map(|step| format!("&step={}", browser::encode(step)));
-    let step = step.unwrap_or_default();
+    let step = of_step(step);
     get(&format!(
         "/runs/{}/events?after={after}&limit={limit}{step}",
         browser::encode(run)
@@ -62,8 +61,7 @@ pub async fn events_before(
     limit: u32,
     step: Option<&str>,
 ) -> Answer<Vec<Event>> {
-    let step = step.map(|step| format!("&step={}", browser::encode(step)));
-    let step = step.unwrap_or_default();
+    let step = of_step(step);
     get(&format!(
         "/runs/{}/events?before={before}&limit={limit}{step}",
         browser::encode(run)
@@ -73,14 +71,19 @@ pub async fn events_before(
 
 /// `GET /runs/{id}/search`
 pub async fn search_log(run: &str, text: &str, before: u64, step: Option<&str>) -> Answer<LogHits> {
-    let step = step.map(|step| format!("&step={}", browser::encode(step)));
-    let step = step.unwrap_or_default();
+    let step = of_step(step);
     get(&format!(
         "/runs/{}/search?text={}&before={before}{step}",
         browser::encode(run),
         browser::encode(text)
     ))
     .await
+}
+
+/// The parameter `step` of a query, or nothing.
+fn of_step(step: Option<&str>) -> String {
+    step.map(|step| format!("&step={}", browser::encode(step)))
+        .unwrap_or_default()
 }
 
 /// The address of the log as a file: `format` is `text` or `json`, `filter` a query that chooses lines.

@@ -18,6 +18,7 @@ pub mod shortcuts;
 pub mod skeleton;
 pub mod starter_card;
 pub mod state;
+pub mod table;
 pub mod theme;
 pub mod toast;
 
@@ -36,4 +37,5 @@ pub use prose::prose;
 pub use secret::{SecretText, covered};
 pub use starter_card::StarterCard;
 pub use state::StateBadge;
+pub use table::{ACTIONS, data_table};
 pub use toast::{ToastList, use_toasts};

@@ -10,7 +10,7 @@ use openstack::nested::NestedCollection;
 use openstack::network::{FloatingIp, Port};
 use serde_json::{Map, Value};
 
-use super::properties::Properties;
+use super::properties::{Properties, if_valid};
 use super::record::done_if_gone;
 use super::{marker, nested};
 use crate::driver::{
@@ -63,10 +63,8 @@ impl Driver for FloatingIpPortForward {
         let id = match physical_id {
             Some(id) => id.to_owned(),
             None => {
-                // Without a floating IP, nothing was created.
-                let owner = match floating_ip(context).await {
-                    Err(DriverError::Property { .. }) => return Ok(()),
-                    owner => owner?,
+                let Some(owner) = if_valid(floating_ip(context).await)? else {
+                    return Ok(());
                 };
                 match find(context, &owner).await? {
                     Some(id) => id,

@@ -17,6 +17,14 @@ pub(super) struct Properties<'a> {
     prefix: &'a str,
 }
 
+/// What the properties name. `None` if one of them is missing or wrong: then nothing was created with them.
+pub(super) fn if_valid<T>(named: Result<T, DriverError>) -> Result<Option<T>, DriverError> {
+    match named {
+        Err(DriverError::Property { .. }) => Ok(None),
+        named => named.map(Some),
+    }
+}
+
 impl<'a> Properties<'a> {
     pub(super) fn of(map: &'a Map<String, Value>) -> Properties<'a> {
         Properties { map, prefix: "" }

@@ -17,7 +17,7 @@ use openstack::network::{Entity as _, QosPolicy};
 use openstack::qos::QosRuleKind;
 use serde_json::{Map, Value};
 
-use super::properties::Properties;
+use super::properties::{Properties, if_valid};
 use super::record::done_if_gone;
 use super::{marker, nested};
 use crate::driver::{
@@ -200,11 +200,10 @@ impl QosRule {
         }
     }
 
-    /// The physical id of the rule with the known properties. `None` without a policy, as nothing was created.
+    /// The physical id of the rule with the known properties.
     async fn find_in_all(&self, context: &Context<'_>) -> Result<Option<String>, DriverError> {
-        let policy = match policy(context).await {
-            Err(DriverError::Property { .. }) => return Ok(None),
-            policy => policy?,
+        let Some(policy) = if_valid(policy(context).await)? else {
+            return Ok(None);
         };
         let fields = self.fields(context.properties)?;
         self.find(context, &policy, &fields).await

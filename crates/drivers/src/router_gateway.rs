@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use openstack::network::{Network, Router};
 use serde_json::{Map, Value, json};
 
-use super::properties::Properties;
+use super::properties::{Properties, if_valid};
 use super::record::done_if_gone;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
@@ -48,11 +48,9 @@ impl Driver for RouterGateway {
     ) -> Result<(), DriverError> {
         let id = match physical_id {
             Some(id) => id.to_string(),
-            // Without router and network, nothing was created.
-            None => match named(context).await {
-                Ok((router, network)) => format!("{router}:{network}"),
-                Err(DriverError::Property { .. }) => return Ok(()),
-                Err(error) => return Err(error),
+            None => match if_valid(named(context).await)? {
+                Some((router, network)) => format!("{router}:{network}"),
+                None => return Ok(()),
             },
         };
         let Some(router) = find(context, &id).await? else {

@@ -14,7 +14,7 @@ use openstack::network::{Entity, FloatingIp, Port, Router, Subnet};
 use serde_json::{Map, Value, json};
 
 use super::marker;
-use super::properties::Properties;
+use super::properties::{Properties, if_valid};
 use super::record::done_if_gone;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
@@ -74,11 +74,9 @@ impl Driver for RouterInterface {
     ) -> Result<(), DriverError> {
         let interface = match physical_id {
             Some(id) => Interface::parse(id)?,
-            // Without id, router and subnet, nothing was created.
-            None => match Interface::of_properties(context).await {
-                Ok(interface) => interface,
-                Err(DriverError::Property { .. }) => return Ok(()),
-                Err(error) => return Err(error),
+            None => match if_valid(Interface::of_properties(context).await)? {
+                Some(interface) => interface,
+                None => return Ok(()),
             },
         };
         match interface.remove(context).await {

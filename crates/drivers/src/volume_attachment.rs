@@ -11,7 +11,7 @@ use openstack::server_actions::ActionOutcome;
 use serde_json::{Map, Value, json};
 
 use super::nova_requests::{outcome, reason, take_up};
-use super::properties::Properties;
+use super::properties::{Properties, if_valid};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 /// Nova's names of the actions in its record of requests.
@@ -88,11 +88,9 @@ impl Driver for VolumeAttachment {
     ) -> Result<(), DriverError> {
         let id = match physical_id {
             Some(id) => id.to_string(),
-            // Without server and volume, nothing was created.
-            None => match named(context).await {
-                Ok((server, volume)) => format!("{server}:{volume}"),
-                Err(DriverError::Property { .. }) => return Ok(()),
-                Err(error) => return Err(error),
+            None => match if_valid(named(context).await)? {
+                Some((server, volume)) => format!("{server}:{volume}"),
+                None => return Ok(()),
             },
         };
         let (server, volume) = parts(&id);

@@ -9,19 +9,20 @@
     reason = "shared with the tests in memory, which use more of it"
 )]
 mod bench;
+#[path = "lab/docker.rs"]
+#[expect(dead_code, reason = "shared with tests that use more of it")]
+mod docker;
 
-use std::{fmt::Write as _, time::Duration};
+use std::fmt::Write as _;
 
 use api::{
     AllServers, CommandRequest, CommandServers, Event, EventBody, LogStream, Run, RunState,
     StepState,
 };
 use bench::Bench;
-use lab::{Lab, LabConfig};
+use docker::{BOOT, all_goes, on_docker};
 use tokio::process::Command;
 
-/// Time limit for a server to boot on a busy machine.
-const BOOT: Duration = Duration::from_secs(240);
 const SERVERS: [&str; 6] = ["gate", "s1", "s2", "s3", "s4", "s5"];
 
 /// Name of the lab.
@@ -182,10 +183,7 @@ fn most_at_once(events: &[Event]) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn a_command_on_six_servers() {
-    let config = LabConfig::docker(LAB, "172.31.55.0/24".parse().unwrap());
-    let lab = Lab::start(config).await.unwrap();
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
-    let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
+    let bench = on_docker(LAB, "172.31.55.0/24", BOOT).await;
     let (started, run) = bench.deploy(&template()).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let mut place = Place {
@@ -203,10 +201,7 @@ async fn a_command_on_six_servers() {
     commands_wait_for_each_other_on_a_server(&place).await;
     a_server_that_was_deleted_gets_no_command(&place).await;
 
-    let undeployed = place.bench.undeploy(&place.deployment).await;
-    assert_eq!(undeployed.state, RunState::Succeeded);
-    assert_eq!(place.bench.left(), Vec::<String>::new());
-    place.bench.lab.stop().await;
+    all_goes(place.bench, &place.deployment).await;
 }
 
 async fn runs_on_all(place: &Place) {

@@ -9,16 +9,12 @@
     reason = "shared with the tests in memory, which use more of it"
 )]
 mod bench;
-
-use std::time::Duration;
+#[path = "lab/docker.rs"]
+mod docker;
 
 use api::{Event, EventBody, Run, RunState};
-use bench::Bench;
-use lab::{Lab, LabConfig};
+use docker::{BOOT, all_goes, is_logged, on_docker, story};
 use serde_json::{Value, json};
-
-/// Time limit for a server to boot on a busy machine.
-const BOOT: Duration = Duration::from_secs(240);
 
 /// Two scripts and a playbook on one server; the second script and the playbook read the output of the first.
 fn template(greeting: &str, more: &str) -> String {
@@ -125,10 +121,7 @@ const LOOK: &str = "  look:
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn a_deployments_output_is_read_changed_and_removed() {
-    let config = LabConfig::docker("engine-deployments", "172.31.53.0/24".parse().unwrap());
-    let lab = Lab::start(config).await.unwrap();
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
-    let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
+    let bench = on_docker("engine-deployments", "172.31.53.0/24", BOOT).await;
 
     let started = bench.start(&template("hello", COMPONENT)).await;
     let (run, events) = story(&bench, &started.run).await;
@@ -199,10 +192,7 @@ async fn a_deployments_output_is_read_changed_and_removed() {
         "{error}"
     );
 
-    let undeployed = bench.undeploy(&started.deployment).await;
-    assert_eq!(undeployed.state, RunState::Succeeded);
-    assert_eq!(bench.left(), Vec::<String>::new());
-    bench.lab.stop().await;
+    all_goes(bench, &started.deployment).await;
 }
 
 /// A counter on the server, and a script that tells how far it has come when the server is suspended and resumed.
@@ -224,10 +214,7 @@ const COUNTER: &str = "  counting:
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn software_acts_before_its_server_is_suspended_and_after_it_is_resumed() {
-    let config = LabConfig::docker("engine-suspension", "172.31.55.0/24".parse().unwrap());
-    let lab = Lab::start(config).await.unwrap();
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
-    let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
+    let bench = on_docker("engine-suspension", "172.31.55.0/24", BOOT).await;
     let started = bench.start(&template("hello", COUNTER)).await;
     let (run, events) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
@@ -262,27 +249,7 @@ async fn software_acts_before_its_server_is_suspended_and_after_it_is_resumed() 
     assert!(after.0 >= before.0, "it went on: {before:?}, {after:?}");
     assert_eq!(after.1, before.1, "the process is the same");
 
-    let undeployed = bench.undeploy(deployment).await;
-    assert_eq!(undeployed.state, RunState::Succeeded);
-    assert_eq!(bench.left(), Vec::<String>::new());
-    bench.lab.stop().await;
-}
-
-fn is_logged(events: &[Event], part: &str) -> bool {
-    events
-        .iter()
-        .any(|event| matches!(&event.body, EventBody::Log(line) if line.text.contains(part)))
-}
-
-/// The run at its end, and all events. Prints the events.
-async fn story(bench: &Bench, run: &str) -> (Run, Vec<Event>) {
-    let ended = bench.end_of(run).await;
-    let events = bench.engine.events(&bench.tenant, run, 0, 10_000).await;
-    let events = events.unwrap();
-    for event in &events {
-        println!("{} {:?}", event.time, event.body);
-    }
-    (ended, events)
+    all_goes(bench, deployment).await;
 }
 
 /// Configurations of the groups `puppet`, `cfn-init` and `os-apply-config`, on a server that installs their programs
@@ -356,10 +323,7 @@ const TOOLS: &str = "  front: {type: OS::Neutron::Net}
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn puppet_cfn_init_and_os_apply_config_run_and_a_missing_program_is_refused() {
-    let config = LabConfig::docker("engine-tools", "172.31.54.0/24".parse().unwrap());
-    let lab = Lab::start(config).await.unwrap();
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
-    let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
+    let bench = on_docker("engine-tools", "172.31.54.0/24", BOOT).await;
     let template = |more: &str| {
         format!(
             "heat_template_version: 2021-04-16\nresources:\n{TOOLS}{more}outputs:\n  found: {{value: {{get_attr: [looked, deploy_stdout]}}}}\n  \
@@ -402,10 +366,7 @@ async fn puppet_cfn_init_and_os_apply_config_run_and_a_missing_program_is_refuse
         "{error}"
     );
 
-    let undeployed = bench.undeploy(&started.deployment).await;
-    assert_eq!(undeployed.state, RunState::Succeeded);
-    assert_eq!(bench.left(), Vec::<String>::new());
-    bench.lab.stop().await;
+    all_goes(bench, &started.deployment).await;
 }
 
 /// A server that lets software in.
@@ -428,10 +389,7 @@ resources:
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn scripts_that_flood_their_server_are_ended() {
-    let config = LabConfig::docker("engine-floods", "172.31.58.0/24".parse().unwrap());
-    let lab = Lab::start(config).await.unwrap();
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
-    let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
+    let bench = on_docker("engine-floods", "172.31.58.0/24", BOOT).await;
     let is_ended = |run: &Run, step: &str| {
         assert_eq!(run.state, RunState::Failed, "{run:#?}");
         let failed = run.steps.iter().find(|one| one.id == step);
@@ -463,8 +421,5 @@ async fn scripts_that_flood_their_server_are_ended() {
     let run = bench.end_of(&update.await.unwrap().run).await;
     is_ended(&run, "work:configure");
 
-    let undeployed = bench.undeploy(&started.deployment).await;
-    assert_eq!(undeployed.state, RunState::Succeeded);
-    assert_eq!(bench.left(), Vec::<String>::new());
-    bench.lab.stop().await;
+    all_goes(bench, &started.deployment).await;
 }

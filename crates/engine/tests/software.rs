@@ -9,6 +9,8 @@
     reason = "shared with the tests in memory, which use more of it"
 )]
 mod bench;
+#[path = "lab/docker.rs"]
+mod docker;
 
 #[path = "software/asking.rs"]
 mod asking;
@@ -43,11 +45,9 @@ use std::time::{Duration, Instant};
 
 use api::{Event, EventBody, LogStream, Run, RunState};
 use bench::Bench;
-use lab::{Fault, Lab, LabConfig, ServerFault, ServerTrouble};
+use docker::{BOOT, EVENT, all_goes, docker_lab, is_logged, on_docker, on_docker_with, story};
+use lab::{Fault, ServerFault, ServerTrouble};
 use serde_json::Value;
-
-/// Time limit for a server to boot on a busy machine.
-const BOOT: Duration = Duration::from_secs(240);
 
 const PAGE: &str = "heat_template_version: 2021-04-16
 resources:
@@ -299,12 +299,10 @@ async fn scripts_show_their_output_and_run_once() {
     let started = bench.start(&scripts("echo \"heard: $1\"")).await;
     let (run, events) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let log = |events: &[Event], part: &str| {
-        events
-            .iter()
-            .any(|event| matches!(&event.body, EventBody::Log(api::LogLine { text, .. }) if text.contains(part)))
-    };
-    assert!(log(&events, "3 {{ 7 * 7 }} ***"), "Bash alone reads it");
+    assert!(
+        is_logged(&events, "3 {{ 7 * 7 }} ***"),
+        "Bash alone reads it"
+    );
     assert!(
         !events
             .iter()
@@ -333,41 +331,13 @@ async fn scripts_show_their_output_and_run_once() {
     let error = error_of(&run, "second:configure");
     assert!(error.contains("exit code 7: so much"), "{error} {run:#?}");
     assert!(
-        !log(&events, "3 {{ 7 * 7 }}"),
+        !is_logged(&events, "3 {{ 7 * 7 }}"),
         "the first did not change and does not run"
     );
     let (run, _) = update("echo \"at last: $1\"").await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(output().await, "at last: 3 {{ 7 * 7 }} ***\n1");
     all_goes(bench, &started.deployment).await;
-}
-
-async fn on_docker(name: &str, public_cidr: &str, ssh_timeout: Duration) -> Bench {
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
-    on_docker_with(catalog, name, public_cidr, ssh_timeout).await
-}
-
-/// A bench with the items of another folder.
-async fn on_docker_with(
-    catalog: &str,
-    name: &str,
-    public_cidr: &str,
-    ssh_timeout: Duration,
-) -> Bench {
-    let config = LabConfig::docker(name, public_cidr.parse().unwrap());
-    let lab = Lab::start(config).await.unwrap();
-    Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), ssh_timeout).await
-}
-
-/// The run at its end, and all events. Prints the events.
-async fn story(bench: &Bench, run: &str) -> (Run, Vec<Event>) {
-    let ended = bench.end_of(run).await;
-    let events = bench.engine.events(&bench.tenant, run, 0, 10_000).await;
-    let events = events.unwrap();
-    for event in &events {
-        println!("{} {:?}", event.time, event.body);
-    }
-    (ended, events)
 }
 
 fn error_of<'a>(run: &'a Run, step: &str) -> &'a str {
@@ -383,13 +353,6 @@ fn is_bastion_closed(bench: &Bench) -> bool {
             .iter()
             .any(|rule| format!("{rule:?}").contains("ssh for the run"))
     })
-}
-
-/// Undeploys, and checks that the cloud is empty.
-async fn all_goes(bench: Bench, deployment: &str) {
-    assert_eq!(bench.undeploy(deployment).await.state, RunState::Succeeded);
-    assert_eq!(bench.left(), Vec::<String>::new());
-    bench.lab.stop().await;
 }
 
 /// The answer to `GET /`.

@@ -9,18 +9,19 @@
     reason = "shared with the tests in memory, which use more of it"
 )]
 mod bench;
+#[path = "lab/docker.rs"]
+#[expect(dead_code, reason = "shared with tests that use more of it")]
+mod docker;
 
 use std::time::Duration;
 
 use api::RunState;
 use bench::Bench;
+use docker::{BOOT, all_goes, on_docker};
 use engine::terminal::{Size, Terminal, TerminalEnd, TerminalEvent, TerminalInput};
-use lab::{Lab, LabConfig};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout};
 
-/// Time limit for a server to boot on a busy machine.
-const BOOT: Duration = Duration::from_secs(240);
 /// Time limit for expected output.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Lines of the flood: 200 MB.
@@ -125,10 +126,7 @@ fn rules(bench: &Bench) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn a_person_works_on_servers_behind_the_bastion() {
-    let config = LabConfig::docker("engine-terminal", "172.31.54.0/24".parse().unwrap());
-    let lab = Lab::start(config).await.unwrap();
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
-    let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
+    let bench = on_docker("engine-terminal", "172.31.54.0/24", BOOT).await;
     let (started, run) = bench.deploy(TEMPLATE).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(rules(&bench), 0);
@@ -136,10 +134,7 @@ async fn a_person_works_on_servers_behind_the_bastion() {
     works(&bench, &started.deployment).await;
     slow_viewers_lose_nothing(&bench, &started.deployment).await;
 
-    let undeployed = bench.undeploy(&started.deployment).await;
-    assert_eq!(undeployed.state, RunState::Succeeded);
-    assert_eq!(bench.left(), Vec::<String>::new());
-    bench.lab.stop().await;
+    all_goes(bench, &started.deployment).await;
 }
 
 async fn works(bench: &Bench, deployment: &str) {

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
     use crate::{
         Entry, LogQuota, Write,
-        testing::{Database, deployment_insert, run_insert, run_step, servers, strangers, tenant},
+        testing::{Database, deployment_insert_with_run, run_step, servers, strangers, tenant},
     };
 
     const PATIENCE: Duration = Duration::from_secs(60);
@@ -310,9 +310,7 @@ mod tests {
     /// Inserts a run `r` that this server holds.
     async fn begin(operator: &Operator) {
         let (store, tenant) = (operator.store(), tenant());
-        deployment_insert(store, &tenant, "d").await;
-        let workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
-        run_insert(store, &tenant, "d", "r", &workflow).await;
+        deployment_insert_with_run(store, &tenant, "d", "r").await;
     }
 
     async fn append(operator: &Operator, fence: i64, entry: Entry) -> Result<()> {

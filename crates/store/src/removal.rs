@@ -58,7 +58,7 @@ impl Store {
 mod tests {
     use super::*;
     use crate::testing::{
-        Database, deployment_insert, deployment_set_state, references_to, run_insert, strangers,
+        Database, deployment_insert_with_run, deployment_set_state, references_to, strangers,
         tenant,
     };
     use api::DeploymentState;
@@ -67,8 +67,7 @@ mod tests {
     async fn an_undeployed_deployment_is_removed_with_its_runs_by_its_project_alone() {
         for Database { store, .. } in &Database::each().await {
             for (deployment, run) in [("d", "r"), ("kept", "kept-run")] {
-                deployment_insert(store, &tenant(), deployment).await;
-                run_insert(store, &tenant(), deployment, run, &Default::default()).await;
+                deployment_insert_with_run(store, &tenant(), deployment, run).await;
             }
             let remove =
                 async |tenant: &Tenant| store.deployment_remove(tenant, "d").await.unwrap();

@@ -405,7 +405,7 @@ mod tests {
     use super::*;
     use crate::{
         Entry, LogQuota, Outcome, Write,
-        testing::{Database, deployment_insert, run_insert, strangers, tenant},
+        testing::{Database, deployment_insert_with_run, strangers, tenant},
     };
 
     fn write(change: ResourceChange) -> Write {
@@ -456,9 +456,7 @@ mod tests {
     async fn health_begins_with_the_first_healthy_answer_and_ends_with_an_unhealthy_one() {
         for database in Database::each().await {
             let store = &database.store;
-            deployment_insert(store, &tenant(), "d").await;
-            let workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
-            run_insert(store, &tenant(), "d", "r", &workflow).await;
+            deployment_insert_with_run(store, &tenant(), "d", "r").await;
             let mut appender = store.appender(LogQuota::NONE);
             let health = async || {
                 let rows = store.resource_list(&tenant(), "d").await.unwrap();

@@ -163,7 +163,7 @@ pub(crate) async fn delete<'e>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{strangers, tenant};
+    use crate::testing::{deployment_insert_with_run, strangers, tenant};
 
     #[tokio::test]
     async fn a_sealed_value_is_found_by_its_kind_and_its_owner_only() {
@@ -213,9 +213,7 @@ mod tests {
             let (store, operator) = (&database.store, &database.operator);
             let (owner, run) = (tenant(), SealedKind::Run);
             for (id, state) in [("paused", "paused"), ("running", "running")] {
-                crate::testing::deployment_insert(store, &owner, id).await;
-                let workflow = Default::default();
-                crate::testing::run_insert(store, &owner, id, id, &workflow).await;
+                deployment_insert_with_run(store, &owner, id, id).await;
                 let state = sqlx::query("UPDATE runs SET state = $1 WHERE id = $2").bind(state);
                 crate::testing::execute(store, state.bind(id)).await;
                 store.sealed_put(&owner, run, id, "secret").await.unwrap();

@@ -319,15 +319,14 @@ fn part(row: &Row) -> sqlx::Result<SnapshotPartRow> {
 mod tests {
     use crate::{
         Outcome, Tenant,
-        testing::{Database, deployment_insert, execute, run_insert, strangers, tenant},
+        testing::{Database, deployment_insert_with_run, execute, strangers, tenant},
     };
 
     #[tokio::test]
     async fn a_snapshot_is_of_its_project_and_goes_with_its_last_part() {
         let own = &tenant();
         for Database { store, .. } in &Database::each().await {
-            deployment_insert(store, own, "d").await;
-            run_insert(store, own, "d", "r", &Default::default()).await;
+            deployment_insert_with_run(store, own, "d", "r").await;
             let mut transaction = store.begin("testing").await.unwrap();
             let parts = [("db", "T", "1"), ("web", "T", "2")];
             let inserted = transaction.snapshot_insert(own, "r", "before", &parts);
@@ -375,8 +374,7 @@ mod tests {
     async fn a_snapshot_is_deleted_only_while_no_run_can_restore_it() {
         let own = &tenant();
         for Database { store, .. } in &Database::each().await {
-            deployment_insert(store, own, "d").await;
-            run_insert(store, own, "d", "r", &Default::default()).await;
+            deployment_insert_with_run(store, own, "d", "r").await;
             let mut transaction = store.begin("testing").await.unwrap();
             let parts = [("db", "T", "1")];
             let inserted = transaction.snapshot_insert(own, "r", "before", &parts);
@@ -412,8 +410,7 @@ mod tests {
     async fn the_last_parts_take_their_snapshot_with_them_also_at_the_same_time() {
         let own = &tenant();
         for Database { store, .. } in &Database::each().await {
-            deployment_insert(store, own, "d").await;
-            run_insert(store, own, "d", "r", &Default::default()).await;
+            deployment_insert_with_run(store, own, "d", "r").await;
             let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
             let parts = names.map(|name| (name, "T", name));
             let mut transaction = store.begin("testing").await.unwrap();

@@ -346,14 +346,15 @@ mod tests {
     use planner::workflow::Workflow;
 
     use super::*;
-    use crate::testing::{Database, deployment_insert, run_insert, run_step, strangers, tenant};
+    use crate::testing::{
+        Database, deployment_insert_with_run, run_insert, run_step, strangers, tenant,
+    };
 
     #[tokio::test]
     async fn durations_are_those_of_succeeded_steps_of_the_projects_own_runs() {
         for database in Database::each().await {
             let (store, tenant) = (&database.store, tenant());
-            deployment_insert(store, &tenant, "d").await;
-            run_insert(store, &tenant, "d", "r", &Workflow::default()).await;
+            deployment_insert_with_run(store, &tenant, "d", "r").await;
             run_step(store, "r", "web:create").await;
             assert_eq!(store.step_durations(&tenant, 5).await.unwrap(), []);
             for statement in [
@@ -378,8 +379,7 @@ mod tests {
     async fn only_a_hook_at_which_a_run_waits_can_be_released_and_only_by_its_project() {
         for database in Database::each().await {
             let (store, tenant) = (&database.store, tenant());
-            deployment_insert(store, &tenant, "d").await;
-            run_insert(store, &tenant, "d", "r", &Workflow::default()).await;
+            deployment_insert_with_run(store, &tenant, "d", "r").await;
             run_step(store, "r", "web:pre-create").await;
             let is_released =
                 async |tenant: &Tenant| store.step_is_released(tenant, "r", "web:pre-create").await;
@@ -406,8 +406,7 @@ mod tests {
     async fn a_server_is_locked_for_one_run_until_its_step_moves() {
         for database in Database::each().await {
             let (store, tenant) = (&database.store, tenant());
-            deployment_insert(store, &tenant, "d").await;
-            run_insert(store, &tenant, "d", "command", &Workflow::default()).await;
+            deployment_insert_with_run(store, &tenant, "d", "command").await;
             sqlx::query("UPDATE runs SET kind = 'command'")
                 .execute(&store.pool)
                 .await
@@ -465,8 +464,7 @@ mod tests {
     async fn crashes_in_a_row_are_counted_and_orderly_stops_are_not() {
         for database in Database::each().await {
             let (store, tenant) = (&database.store, tenant());
-            deployment_insert(store, &tenant, "d").await;
-            run_insert(store, &tenant, "d", "r", &Workflow::default()).await;
+            deployment_insert_with_run(store, &tenant, "d", "r").await;
             run_step(store, "r", "web:create").await;
             let crashed = async |tenant: &Tenant| {
                 let counted = store.step_crashed(tenant, ("r", 0)).await;

@@ -2,21 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use api::{
-    DeploymentState, Event, EventBody, LogLevel, LogLine, LogStream, RunState, StepState, Workflow,
-};
+use api::{DeploymentState, Event, EventBody, LogLevel, LogLine, LogStream, RunState, StepState};
 use jiff::Timestamp;
 use store::{
     Appender, Ending, Entry, EventFilter, LogQuota, Range, Write,
-    testing::{Database, deployment_insert, run_insert, strangers, tenant},
+    testing::{Database, deployment_insert_with_run, strangers, tenant},
 };
 
 async fn databases() -> [Database; 2] {
     let databases = Database::each().await;
     for Database { store, .. } in &databases {
-        deployment_insert(store, &tenant(), "d").await;
-        let workflow: Workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
-        run_insert(store, &tenant(), "d", "r", &workflow).await;
+        deployment_insert_with_run(store, &tenant(), "d", "r").await;
     }
     databases
 }
@@ -242,11 +238,9 @@ async fn output_above_a_quota_is_replaced_by_what_was_cut() {
 async fn the_runs_of_a_project_share_its_quota_and_another_project_has_its_own() {
     for database in databases().await {
         let store = &database.store;
-        let workflow: Workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
         let [stranger, _] = strangers();
         for (tenant, deployment, run) in [(tenant(), "e", "s"), (stranger.clone(), "f", "t")] {
-            deployment_insert(store, &tenant, deployment).await;
-            run_insert(store, &tenant, deployment, run, &workflow).await;
+            deployment_insert_with_run(store, &tenant, deployment, run).await;
         }
         let quota = LogQuota {
             step_bytes: u64::MAX,
@@ -340,10 +334,8 @@ async fn a_line_on_the_disk_takes_a_fraction_of_a_row() {
         )
     };
     let database = Database::new().await;
-    deployment_insert(&database.store, &tenant(), "d").await;
-    let workflow: Workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
     let run = "0197f3a0-0000-7000-8000-000000000000";
-    run_insert(&database.store, &tenant(), "d", run, &workflow).await;
+    deployment_insert_with_run(&database.store, &tenant(), "d", run).await;
     let empty = database.bytes().await;
     let mut appender = database.store.appender(LogQuota::NONE);
     // A step writes ten lines at a time.

@@ -135,7 +135,7 @@ fn routes_have_no_queries_across_tenants() {
     assert_eq!(
         returns.map(str::trim).collect::<Vec<_>>(),
         [
-            "use store::{Operator, Outcome, RunRow};",
+            "use store::{Operator, Outcome};",
             "pub async fn start(config: Config, operator: Operator) -> Result<Engine> {"
         ],
         "the engine takes it, and gives it to nobody"

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use api::{CloudFacts, Quota};
+use api::{CloudFacts, Deployment, Quota};
 use engine::{Actor, Engine};
 use hot::{bundle::Bundle, document::Document};
 use openstack::{Service, Session, image::Image, network::Network};
@@ -103,7 +103,6 @@ impl Facts {
     /// If the template takes too long to parse, or too many computations are in progress.
     pub async fn for_template(
         &self,
-        engine: &Engine,
         actor: &Actor,
         template: &str,
         bundle: &Bundle,
@@ -111,12 +110,26 @@ impl Facts {
         let (template, bundle) = (template.to_owned(), bundle.clone());
         let work =
             move || required_lists(&Document::parse(template), &bundle, &Registry::openstack());
-        let required_lists = engine.compute(&actor.tenant, work).await?;
+        let required_lists = self.engine.compute(&actor.tenant, work).await?;
         let (facts, quotas) = futures::join!(self.with(actor, required_lists), self.quotas(actor));
         Ok(CloudFacts {
             quotas,
             ..Arc::unwrap_or_clone(facts)
         })
+    }
+
+    /// The facts for a change of a deployment that keeps its template.
+    ///
+    /// # Errors
+    /// As in [`Facts::for_template`].
+    pub async fn for_deployment(
+        &self,
+        actor: &Actor,
+        deployment: &Deployment,
+    ) -> Result<CloudFacts> {
+        let bundle = deployment.beside.bundle();
+        self.for_template(actor, &deployment.template, &bundle)
+            .await
     }
 
     /// Limit and usage of the project's quotas, without those that the cloud does not report.

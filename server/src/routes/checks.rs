@@ -31,15 +31,8 @@ pub async fn repair(
 ) -> Result<impl IntoResponse> {
     let engine = &services.engine;
     let deployment = engine.deployment(caller.tenant(), &id).await?;
-    let cloud = services
-        .facts
-        .for_template(
-            engine,
-            &caller.actor,
-            &deployment.template,
-            &deployment.beside.bundle(),
-        )
-        .await?;
+    let cloud = services.facts.for_deployment(&caller.actor, &deployment);
+    let cloud = cloud.await?;
     let started = engine.repair(&caller.actor, &id, request, cloud);
     Ok(accepted(started.await?))
 }

@@ -41,19 +41,15 @@ pub async fn create(
     Json(request): Json<DeployRequest>,
 ) -> Result<impl IntoResponse> {
     let wanted = Wanted::read(&services, &caller, &request).await?;
+    let (template, bundle) = (&wanted.template, wanted.beside.bundle());
     let cloud = services
         .facts
-        .for_template(
-            &services.engine,
-            &caller.actor,
-            &wanted.template,
-            &wanted.beside.bundle(),
-        )
-        .await?;
+        .for_template(&caller.actor, template, &bundle);
+    let cloud = cloud.await?;
     let new = NewDeployment {
         name: request.name,
         template: wanted.template,
-        bundle: wanted.beside.bundle(),
+        bundle,
         layout: wanted.layout,
         parameters: request.parameters,
         design: wanted.design,
@@ -94,15 +90,11 @@ pub async fn update(
     Json(request): Json<DeployRequest>,
 ) -> Result<impl IntoResponse> {
     let wanted = Wanted::read(&services, &caller, &request).await?;
+    let (template, bundle) = (&wanted.template, wanted.beside.bundle());
     let cloud = services
         .facts
-        .for_template(
-            &services.engine,
-            &caller.actor,
-            &wanted.template,
-            &wanted.beside.bundle(),
-        )
-        .await?;
+        .for_template(&caller.actor, template, &bundle);
+    let cloud = cloud.await?;
     let changes = Changes {
         template: wanted.template,
         bundle: wanted
@@ -149,15 +141,8 @@ pub async fn scale(
         .hint("Send the size that the group is to have, or the name of its policy.")
         .path("size"));
     }
-    let cloud = services
-        .facts
-        .for_template(
-            engine,
-            &caller.actor,
-            &deployment.template,
-            &deployment.beside.bundle(),
-        )
-        .await?;
+    let cloud = services.facts.for_deployment(&caller.actor, &deployment);
+    let cloud = cloud.await?;
     let started = engine.scale(&caller.actor, &id, &group, request, cloud);
     Ok(accepted(started.await?))
 }
@@ -179,10 +164,7 @@ pub async fn upgrade(
     }
     let engine = &services.engine;
     let deployment = engine.deployment(caller.tenant(), &id).await?;
-    let (template, bundle) = (&deployment.template, deployment.beside.bundle());
-    let cloud = services
-        .facts
-        .for_template(engine, &caller.actor, template, &bundle);
+    let cloud = services.facts.for_deployment(&caller.actor, &deployment);
     let started = engine.upgrade(&caller.actor, &id, request, cloud.await?);
     Ok(accepted(started.await?))
 }

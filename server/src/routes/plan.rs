@@ -32,7 +32,6 @@ pub async fn plan(
     let facts = services
         .facts
         .for_template(
-            &services.engine,
             &caller.actor,
             &template,
             bundle.as_ref().unwrap_or(&Bundle::default()),

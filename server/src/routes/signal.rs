@@ -111,11 +111,7 @@ async fn scale(
 ) -> Result<engine::Result<Response>> {
     let (engine, actor, id) = (&services.engine, &scaling.actor, &scaling.deployment);
     let deployment = engine.deployment(&target.tenant, id).await?;
-    let bundle = deployment.beside.bundle();
-    let cloud = services
-        .facts
-        .for_template(engine, actor, &deployment.template, &bundle)
-        .await?;
+    let cloud = services.facts.for_deployment(actor, &deployment).await?;
     let started = engine
         .scale(actor, id, &scaling.group, scaling.request, cloud)
         .await;

@@ -22,7 +22,7 @@ pub async fn validate(
     let bundle = request.beside.bundle();
     let facts = services
         .facts
-        .for_template(&services.engine, &caller.actor, &request.template, &bundle)
+        .for_template(&caller.actor, &request.template, &bundle)
         .await?;
     let catalog = services.engine.catalog(caller.tenant()).await?;
     let work = move || {

@@ -1,23 +1,16 @@
 //! The database fails in the middle of a run: PostgreSQL stops like after a crash and starts again, or the disk of the
 //! database is full for a while. No run ends because of it, and nothing exists twice.
 
-use std::{
-    fs::File,
-    io::Write as _,
-    path::Path,
-    process::{Command, Stdio},
-    sync::Arc,
-    time::Duration,
-};
+use std::{fs::File, io::Write as _, path::Path, sync::Arc};
 
 use serde_json::json;
 use store::testing::Postgres;
 
 use crate::{
-    IN_FLIGHT,
+    IN_FLIGHT, PATIENCE,
     belongings::Belongings,
-    ends_well,
-    program::{Program, Watched},
+    ends_well, privileged,
+    program::Program,
     servers::{Place, check_view, view},
     slow_lab, text,
 };
@@ -27,9 +20,6 @@ const LEASE: u64 = 120;
 
 /// The engine's words for a journal that is not written for a while.
 const WAITS: &str = "the journal cannot write; runs wait";
-
-/// Time limit until the engine notices the full disk, on any machine.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_of_postgresql_harms_no_run() {
@@ -100,16 +90,6 @@ impl Drop for Disk<'_> {
     }
 }
 
-/// A command of root.
-pub fn privileged(command: &str) -> Command {
-    if rustix::process::geteuid().is_root() {
-        return Command::new(command);
-    }
-    let mut sudo = Command::new("sudo");
-    sudo.arg(command).stdin(Stdio::null());
-    sudo
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_delays_a_run_and_does_not_end_it() {
     let (_lab, target) = slow_lab().await;
@@ -124,14 +104,7 @@ async fn a_full_disk_delays_a_run_and_does_not_end_it() {
         .post("/api/v1/deployments", &target.deployment("full"))
         .await;
     let run = text(&started, "run");
-    let mut watched = Watched::default();
-    while watched.creating().len() < IN_FLIGHT {
-        assert!(
-            !watched.is_over(),
-            "the run is over before the disk is full"
-        );
-        program.watch(&run, &mut watched).await;
-    }
+    program.until_in_flight(&run, IN_FLIGHT).await;
 
     // What the database can still write into its files is used up by these.
     let lines =

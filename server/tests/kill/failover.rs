@@ -8,16 +8,17 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use serde_json::json;
 use store::testing::HighlyAvailable;
 
 use crate::{
+    LOOK_EVERY,
     program::Program,
     servers::{Place, check_view, view},
-    text,
+    text, until,
 };
 
 /// A lease that outlasts a failover, which takes 25 s.
@@ -26,23 +27,8 @@ const LONG: u64 = 60;
 /// A lease that ends during a failover.
 const SHORT: u64 = 6;
 
-/// Pause between two looks at the database.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
-
-/// Longest failover on any machine.
-const PATIENCE: Duration = Duration::from_secs(300);
-
 /// Designs that are stored before the failure, the last ones immediately before it.
 const BEFORE: usize = 20;
-
-async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let search = async {
-        while !is_so() {
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, search).await.expect(what);
-}
 
 /// Designs that a server has acknowledged, in order.
 #[derive(Default)]

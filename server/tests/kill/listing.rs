@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::{
+    clouds_file, demo,
     program::{self, Program},
     text,
 };
@@ -55,17 +56,12 @@ async fn time_of(program: &Program, paths: &[String], rows: usize) -> Duration {
 async fn a_thousand_deployments_are_listed() {
     program::install_tls_provider();
     let lab = lab::Lab::memory().await.unwrap();
-    let clouds = format!(
-        "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n",
-        lab.auth_url()
-    );
+    let clouds = clouds_file(&lab);
     let folder = tempfile::tempdir().unwrap();
     let settings = vec![("STACKLOOM_PROJECT_DEPLOYMENTS", DEPLOYMENTS.to_string())];
     let horizon = Duration::from_secs(3);
     let mut program = Program::start_with(folder.path(), &clouds, horizon, settings).await;
-    program
-        .login(&json!({"cloud": "lab", "user": "demo", "password": "demo", "project": "demo"}))
-        .await;
+    program.login(&demo()).await;
     for first in (0..DEPLOYMENTS).step_by(AT_ONCE) {
         let mut runs = Vec::new();
         for nth in first..first + AT_ONCE {

@@ -27,6 +27,7 @@ mod viewers;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use belongings::Belongings;
@@ -40,6 +41,12 @@ const IN_FLIGHT: usize = 4;
 
 /// Servers, each with a port and a floating IP.
 const SERVERS: usize = 6;
+
+/// Pause between two checks of a condition.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Time limit until a condition is met, on any machine.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A cloud, a login to it, and names for the template.
 struct Target {
@@ -220,6 +227,26 @@ fn setting(name: &str, default: u64) -> u64 {
     value.map_or(default, |value| value.parse().unwrap())
 }
 
+/// A command of root.
+fn privileged(command: &str) -> Command {
+    if rustix::process::geteuid().is_root() {
+        return Command::new(command);
+    }
+    let mut sudo = Command::new("sudo");
+    sudo.arg(command).stdin(Stdio::null());
+    sudo
+}
+
+/// Waits until a condition is met.
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let search = async {
+        while !is_so() {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, search).await.expect(what);
+}
+
 /// Repeats rounds until enough kills came in time. Too many late kills fail the test.
 async fn rounds(target: &Target, default_rounds: u64) {
     let wanted = setting("STACKLOOM_KILL_ROUNDS", default_rounds);
@@ -249,6 +276,15 @@ fn demo() -> Value {
     json!({"cloud": "lab", "user": "demo", "password": "demo", "project": "demo"})
 }
 
+/// A session of the user whose login is [`demo`].
+async fn demo_session(clouds: &str) -> Session {
+    let clouds = Clouds::from_yaml(clouds).unwrap();
+    let credentials = Credentials::password("demo", "Default", "demo");
+    let scope = Scope::project("demo", "Default");
+    let session = Session::login(clouds.get("lab").unwrap(), &credentials, Some(&scope));
+    session.await.unwrap()
+}
+
 /// A lab whose creations have a delayed response, and are carried out even if their client is gone.
 async fn slow_lab() -> (lab::Lab, Target) {
     program::install_tls_provider();
@@ -262,14 +298,7 @@ async fn slow_lab() -> (lab::Lab, Target) {
         }));
     }
     let text = clouds_file(&lab);
-    let clouds = Clouds::from_yaml(&text).unwrap();
-    let session = Session::login(
-        clouds.get("lab").unwrap(),
-        &Credentials::password("demo", "Default", "demo"),
-        Some(&Scope::project("demo", "Default")),
-    )
-    .await
-    .unwrap();
+    let session = demo_session(&text).await;
     let target = Target {
         clouds: text,
         cloud: "lab".into(),

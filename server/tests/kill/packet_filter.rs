@@ -1,6 +1,6 @@
 //! A rule of this machine's packet filter, until it is dropped.
 
-use std::process::Command;
+use crate::privileged;
 
 /// A rule in the chain of packets that this machine sends.
 pub struct Rule(Vec<String>);
@@ -15,13 +15,9 @@ impl Rule {
     }
 
     fn change(&self, change: &str) -> bool {
-        let mut command = Command::new("sudo");
-        if rustix::process::geteuid().is_root() {
-            command = Command::new("env");
-        }
         let (table, rule) = self.0.split_at(2);
-        let done = command
-            .args(["iptables", "--wait"])
+        let done = privileged("iptables")
+            .arg("--wait")
             .args(table)
             .args([change, "OUTPUT", "-p", "tcp"])
             .args(rule)

@@ -279,6 +279,18 @@ impl Program {
         }
     }
 
+    /// Waits until this many creations have no response. Fails the test if the run ends first.
+    pub async fn until_in_flight(&self, run: &str, creations: usize) {
+        let mut watched = Watched::default();
+        while watched.creating().len() < creations {
+            assert!(
+                !watched.is_over(),
+                "the run is over before requests are in flight"
+            );
+            self.watch(run, &mut watched).await;
+        }
+    }
+
     /// Waits until the journal of a run has this many entries that are no log lines, or the run is over.
     pub async fn until_stored(&self, run: &str, entries: usize) -> Stored {
         let stored = async {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use futures::{StreamExt, future::join_all};
-use openstack::{Clouds, Credentials, Scope, Session};
+use openstack::Session;
 use serde_json::{Value, json};
 use store::testing::Postgres;
 use tempfile::TempDir;
@@ -18,8 +18,9 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::{
     belongings::Belongings,
+    clouds_file, demo, demo_session,
     packet_filter::Rule,
-    program::{self, Program, Watched},
+    program::{self, Program},
     text,
 };
 
@@ -60,18 +61,8 @@ impl Place {
             commits_after_ms: Some(400),
             ..Default::default()
         }));
-        let clouds = format!(
-            "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n    api_timeout: {TIMEOUT}\n",
-            lab.auth_url()
-        );
-        let parsed = Clouds::from_yaml(&clouds).unwrap();
-        let session = Session::login(
-            parsed.get("lab").unwrap(),
-            &Credentials::password("demo", "Default", "demo"),
-            Some(&Scope::project("demo", "Default")),
-        )
-        .await
-        .unwrap();
+        let clouds = clouds_file(&lab) + &format!("    api_timeout: {TIMEOUT}\n");
+        let session = demo_session(&clouds).await;
         let before = Belongings::of(&session).await;
         let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let start = async |number: usize| {
@@ -85,8 +76,7 @@ impl Place {
         };
         let mut first = start(0).await;
         let mut second = start(1).await;
-        let login = json!({"cloud": "lab", "user": "demo", "password": "demo", "project": "demo"});
-        first.login(&login).await;
+        first.login(&demo()).await;
         second.continue_session_of(&first);
         Place {
             lab,
@@ -111,14 +101,7 @@ impl Place {
 
     /// Waits until a run has requests in flight.
     pub async fn until_in_flight(&self, run: &str) {
-        let mut watched = Watched::default();
-        while watched.creating().len() < IN_FLIGHT {
-            assert!(
-                !watched.is_over(),
-                "the run is over before requests are in flight"
-            );
-            self.servers[1].watch(run, &mut watched).await;
-        }
+        self.servers[1].until_in_flight(run, IN_FLIGHT).await;
     }
 
     /// Checks by a server that all runs ended well and that each resource exists once.

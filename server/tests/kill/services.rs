@@ -4,29 +4,18 @@
 use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use lab::{CallFault, Damage, Fault};
 use tempfile::TempDir;
 
 use crate::{
-    IN_FLIGHT,
-    belongings::Belongings,
-    containers::Scene,
-    database::privileged,
-    ends_well,
-    program::{Program, Watched},
-    slow_lab, text,
+    IN_FLIGHT, belongings::Belongings, containers::Scene, ends_well, privileged, program::Program,
+    slow_lab, text, until,
 };
 
 /// Calls that find no network service before it comes back.
 const REFUSED: usize = 12;
-
-/// Time limit for a start of the daemon, and for the removal of a container, on any machine.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_network_service_that_dies_under_requests_ends_no_run() {
@@ -41,11 +30,7 @@ async fn a_network_service_that_dies_under_requests_ends_no_run() {
         .post("/api/v1/deployments", &target.deployment("service"))
         .await;
     let run = text(&started, "run");
-    let mut watched = Watched::default();
-    while watched.creating().len() < IN_FLIGHT {
-        assert!(!watched.is_over(), "the run is over before the kill");
-        program.watch(&run, &mut watched).await;
-    }
+    program.until_in_flight(&run, IN_FLIGHT).await;
 
     let network = CallFault {
         service: Some("network".into()),
@@ -69,11 +54,7 @@ async fn a_network_service_that_dies_under_requests_ends_no_run() {
             .filter(|call| call.service == "network")
             .count()
     };
-    let begun = Instant::now();
-    while refused() < IN_FLIGHT + REFUSED {
-        assert!(begun.elapsed() < PATIENCE, "{} calls", refused());
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+    until("calls are refused", || refused() >= IN_FLIGHT + REFUSED).await;
     lab.faults().clear();
     ends_well(&program, &target, &before, &started, "network service").await;
 }
@@ -85,11 +66,11 @@ struct Daemon {
 }
 
 impl Daemon {
-    fn start() -> Daemon {
+    async fn start() -> Daemon {
         let folder = tempfile::tempdir().unwrap();
         let child = Daemon::spawn(&folder);
         let daemon = Daemon { folder, child };
-        daemon.until_ready();
+        daemon.until_ready().await;
         let load = format!(
             "docker save {} | docker --host {} load",
             sandbox_image(),
@@ -137,13 +118,9 @@ impl Daemon {
         succeeded.then(|| printed.lines().map(str::to_owned).collect())
     }
 
-    fn until_ready(&self) {
-        let begun = Instant::now();
-        while self.docker(&["version"]).is_none() {
-            let log = || std::fs::read_to_string(self.path("log"));
-            assert!(begun.elapsed() < PATIENCE, "{}", log().unwrap());
-            std::thread::sleep(LOOK_EVERY);
-        }
+    async fn until_ready(&self) {
+        let answers = || self.docker(&["version"]).is_some();
+        until("the Docker daemon answers", answers).await;
     }
 
     /// Containers of the daemon, also ended ones.
@@ -162,18 +139,22 @@ impl Daemon {
         self.child.wait().unwrap();
     }
 
-    fn restart(&mut self) {
+    async fn restart(&mut self) {
         self.child = Daemon::spawn(&self.folder);
-        self.until_ready();
+        self.until_ready().await;
     }
 }
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.path("log"));
+            eprintln!("{}", log.unwrap_or_default());
+            if let Ok(pid) = std::fs::read_to_string(self.path("pid")) {
+                drop(privileged("kill").arg(pid.trim()).status());
+            }
+        } else {
             self.signal("TERM");
-        } else if let Ok(pid) = std::fs::read_to_string(self.path("pid")) {
-            drop(privileged("kill").arg(pid.trim()).status());
         }
         drop(self.child.wait());
         // Its files belong to root.
@@ -189,7 +170,7 @@ fn sandbox_image() -> String {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "minutes; needs root, Docker, the lab's images, the sandbox image and Debian's packages"]
 async fn a_killed_docker_daemon_ends_no_run() {
-    let mut daemon = Daemon::start();
+    let mut daemon = Daemon::start().await;
     let settings = vec![
         ("STACKLOOM_DOCKER", daemon.address()),
         ("STACKLOOM_RETRY_PAUSE", "5".into()),
@@ -198,18 +179,15 @@ async fn a_killed_docker_daemon_ends_no_run() {
     let started = scene.deploy().await;
     let run = text(&started, "run");
     scene.program.until_begun(&run, "configure").await;
-    let begun = Instant::now();
-    while daemon.containers().is_empty() {
-        assert!(begun.elapsed() < PATIENCE, "there is no sandbox");
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+    let has_sandbox = || !daemon.containers().is_empty();
+    until("there is a sandbox", has_sandbox).await;
     daemon.kill();
     // The step fails at once, and is tried again until a daemon answers.
     scene
         .program
         .until_logged("a sandbox could not be removed")
         .await;
-    daemon.restart();
+    daemon.restart().await;
 
     scene.program.until_over(&run).await;
     let ended = scene.program.get(&format!("/api/v1/runs/{run}")).await;
@@ -218,11 +196,7 @@ async fn a_killed_docker_daemon_ends_no_run() {
     let configured = steps.find(|step| step["kind"] == "configure").unwrap();
     assert!(configured["attempts"].as_u64() > Some(1), "{configured}");
     scene.stands(&started, "Docker was killed").await;
-    let begun = Instant::now();
-    while !daemon.containers().is_empty() {
-        assert!(begun.elapsed() < PATIENCE, "{:?}", daemon.containers());
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+    until("no sandbox is left", || daemon.containers().is_empty()).await;
 
     let run = scene.undeploy(&started).await;
     scene.program.until_over(&run).await;

@@ -20,6 +20,7 @@ use tokio::{
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, tungstenite::Message};
 
 use crate::{
+    clouds_file, demo,
     program::{self, Program},
     text,
 };
@@ -156,10 +157,7 @@ async fn a_thousand_viewers_see_a_run() {
         delay_ms: CALL_MS,
         ..Default::default()
     }));
-    let clouds = format!(
-        "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n",
-        lab.auth_url()
-    );
+    let clouds = clouds_file(&lab);
     let database = Postgres::measured();
     let mut settings = vec![
         ("STACKLOOM_CONNECTIONS", "3000".to_owned()),
@@ -177,9 +175,7 @@ async fn a_thousand_viewers_see_a_run() {
     let horizon = Duration::from_secs(3);
     let mut first =
         Program::start_with(folders[0].path(), &clouds, horizon, settings.clone()).await;
-    first
-        .login(&json!({"cloud": "lab", "user": "demo", "password": "demo", "project": "demo"}))
-        .await;
+    first.login(&demo()).await;
     // With a shared database, the viewers are at a server that does not carry out the run.
     let mut second = None;
     if database.is_some() {

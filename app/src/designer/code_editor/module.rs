@@ -1,8 +1,10 @@
 //! The interface of the code editor's script, `web/editor.ts`.
 
-use js_sys::{Array, Object, Reflect};
+use js_sys::{Array, Object};
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
+
+use crate::script::object;
 
 #[wasm_bindgen]
 extern "C" {
@@ -118,13 +120,4 @@ pub fn mount(
     ];
     let page = object(page.into_iter().chain(assistant.into_iter().flatten()));
     module.mount(parent, &options, &page)
-}
-
-fn object(properties: impl IntoIterator<Item = (&'static str, JsValue)>) -> Object {
-    let object = Object::new();
-    for (name, value) in properties {
-        // A new object takes any property.
-        let _ = Reflect::set(&object, &name.into(), &value);
-    }
-    object
 }

@@ -28,7 +28,7 @@ use crate::{
     load::Load,
     markdown::Markdown,
     session::use_session,
-    ui::{Icon, ItemIcon, skeleton},
+    ui::{Icon, ItemIcon, data_table, skeleton},
 };
 
 /// The page of `/catalog/:item`, with the newest version or the one in `?version=`.
@@ -233,12 +233,7 @@ fn Outputs(item: CatalogItem) -> impl IntoView {
         view! {
             <section class="section" aria-label="Outputs">
                 <h2>"Outputs"</h2>
-                <div class="table">
-                    <table>
-                        <thead><tr><th scope="col">"Name"</th><th scope="col">"Value"</th></tr></thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
+                {data_table(["Name", "Value"], rows)}
             </section>
         }
     })
@@ -256,12 +251,7 @@ fn Commands(item: CatalogItem) -> impl IntoView {
         view! {
             <section class="section" aria-label="Commands">
                 <h2>"Commands"</h2>
-                <div class="table">
-                    <table>
-                        <thead><tr><th scope="col">"Name"</th><th scope="col">"What it does"</th></tr></thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
+                {data_table(["Name", "What it does"], rows)}
             </section>
         }
     })
@@ -284,12 +274,7 @@ fn Health(item: CatalogItem) -> impl IntoView {
             <section class="section" aria-label="Health">
                 <h2>"Health"</h2>
                 <p class="quiet">"A component is done, and what requires it begins, when these checks succeed."</p>
-                <div class="table">
-                    <table>
-                        <thead><tr><th scope="col">"Check"</th><th scope="col">"How"</th><th scope="col">"Within"</th></tr></thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
+                {data_table(["Check", "How", "Within"], rows)}
             </section>
         }
     })

@@ -16,7 +16,7 @@ use crate::{
     load::Load,
     session::use_session,
     time::Ago,
-    ui::{Icon, Question, prose, state::StateBadge, use_toasts},
+    ui::{Icon, Question, data_table, prose, state::StateBadge, use_toasts},
 };
 
 /// The section with the last check. Nothing for a deployment without resources in the cloud.
@@ -133,20 +133,7 @@ fn findings(findings: Vec<Finding>) -> AnyView {
             }
         })
         .collect_view();
-    view! {
-        <div class="table">
-            <table>
-                <thead>
-                    <tr>
-                        <th scope="col">"Resource"</th><th scope="col">"Type"</th><th scope="col">"Found"</th>
-                        <th scope="col">"Difference"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
-    }
-    .into_any()
+    data_table(["Resource", "Type", "Found", "Difference"], rows).into_any()
 }
 
 /// `property: value after the last run → value in the cloud`.

@@ -14,7 +14,7 @@ use crate::{
     load::{Load, Loaded},
     time::{self, Ago},
     ui::{
-        Empty, ProblemCard, StateBadge,
+        Empty, ProblemCard, StateBadge, data_table,
         diff::line_diff,
         skeleton,
         state::{StepLook, run_badge, run_title},
@@ -144,17 +144,7 @@ fn comparison(earlier: Side, later: Side) -> AnyView {
         .into_any(),
     };
     view! {
-        <div class="table">
-            <table>
-                <thead>
-                    <tr>
-                        <th scope="col">"Run"</th><th scope="col">"State"</th><th scope="col">"Started"</th><th scope="col">"Took"</th>
-                        <th scope="col">"By"</th><th scope="col">"Steps"</th>
-                    </tr>
-                </thead>
-                <tbody>{heads}</tbody>
-            </table>
-        </div>
+        {data_table(["Run", "State", "Started", "Took", "By", "Steps"], heads)}
         <section class="section" aria-label="Changes of the content"><h2>"Template and parameters"</h2>{content}</section>
         <section class="section" aria-label="Steps"><h2>"Steps"</h2>{steps(&earlier.run, &later.run)}</section>
     }
@@ -282,19 +272,7 @@ fn steps(earlier: &Run, later: &Run) -> impl IntoView + use<> {
             }
         })
         .collect_view();
-    view! {
-        <div class="table">
-            <table>
-                <thead>
-                    <tr>
-                        <th scope="col">"Step"</th><th scope="col">"Earlier run"</th><th scope="col">"Later run"</th>
-                        <th scope="col">"Difference"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </div>
-    }
+    data_table(["Step", "Earlier run", "Later run", "Difference"], rows)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
     load::Load,
     session::use_session,
     time,
-    ui::{Icon, Question},
+    ui::{Icon, Question, data_table},
 };
 
 /// The section of the deployment's scaling groups, or nothing if it has none.
@@ -37,17 +37,7 @@ pub fn Groups(deployment: Load<Deployment>) -> impl IntoView {
             view! {
                 <section class="section" aria-label="Groups">
                     <h2>"Groups"</h2>
-                    <div class="table">
-                        <table>
-                            <thead>
-                                <tr>
-                                    <th scope="col">"Group"</th><th scope="col">"Members"</th><th scope="col">"Limits"</th>
-                                    <th scope="col">"Policies"</th><th scope="col">"Set the size"</th>
-                                </tr>
-                            </thead>
-                            <tbody>{rows}</tbody>
-                        </table>
-                    </div>
+                    {data_table(["Group", "Members", "Limits", "Policies", "Set the size"], rows)}
                 </section>
             }
         })

@@ -18,7 +18,7 @@ use crate::{
     load::Load,
     pages::catalog_item::changes::VersionChanges,
     session::use_session,
-    ui::{Icon, Modal, Question},
+    ui::{ACTIONS, Icon, Modal, Question, data_table},
 };
 
 /// The section of the items, or nothing if the deployment uses none of the project.
@@ -42,17 +42,7 @@ pub fn Items(deployment: Load<Deployment>) -> impl IntoView {
             view! {
                 <section class="section" aria-label="Catalogue items">
                     <h2>"Catalogue items"</h2>
-                    <div class="table">
-                        <table>
-                            <thead>
-                                <tr>
-                                    <th scope="col">"Item"</th><th scope="col">"Version"</th><th scope="col">"Components"</th>
-                                    <th scope="col"><span class="sr-only">"Actions"</span></th>
-                                </tr>
-                            </thead>
-                            <tbody>{rows}</tbody>
-                        </table>
-                    </div>
+                    {data_table(["Item", "Version", "Components", ACTIONS], rows)}
                 </section>
             }
         })

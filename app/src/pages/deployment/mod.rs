@@ -44,7 +44,7 @@ use crate::{
     session::use_session,
     time::Ago,
     ui::state::DisplayState,
-    ui::{Command, CopyButton, Icon, StateBadge, skeleton, use_palette},
+    ui::{ACTIONS, Command, CopyButton, Icon, StateBadge, data_table, skeleton, use_palette},
 };
 
 /// The page of `/deployments/:id`.
@@ -519,17 +519,7 @@ fn Resources(
             {if count == 0 {
                 view! { <p class="quiet">"This deployment has no resources in the cloud. Its runs and their logs stay."</p> }.into_any()
             } else {
-                view! {
-                    <div class="table">
-                        <table>
-                            <thead>
-                                <tr><th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col">"State"</th><th scope="col">"Id in the cloud"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr>
-                            </thead>
-                            <tbody>{rows}</tbody>
-                        </table>
-                    </div>
-                }
-                .into_any()
+                data_table(["Name", "Type", "State", "Id in the cloud", ACTIONS], rows).into_any()
             }}
         </section>
     }

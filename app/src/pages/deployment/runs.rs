@@ -8,7 +8,7 @@ use crate::{
     session::use_session,
     time::{self, Ago},
     ui::{
-        Icon, ProblemCard, prose, skeleton,
+        ACTIONS, Icon, ProblemCard, data_table, prose, skeleton,
         state::{run_badge, run_title},
     },
 };
@@ -77,20 +77,10 @@ pub fn Runs(
                 .iter()
                 .map(|run| row(run, is_changeable.get() && can_roll_back_to(run, &runs)))
                 .collect_view();
-            view! {
-                <div class="table">
-                    <table>
-                        <thead>
-                            <tr>
-                                <th scope="col">"Run"</th><th scope="col">"State"</th><th scope="col">"Started"</th>
-                                <th scope="col">"Took"</th><th scope="col">"By"</th><th scope="col">"Reason"</th>
-                                <th scope="col"><span class="sr-only">"Actions"</span></th>
-                            </tr>
-                        </thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
-            }
+            data_table(
+                ["Run", "State", "Started", "Took", "By", "Reason", ACTIONS],
+                rows,
+            )
             .into_any()
         }
         Loaded::Loading => skeleton::rows(2),

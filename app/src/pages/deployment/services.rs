@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::{
     load::Load,
     time::Ago,
-    ui::{CopyButton, StateBadge, prose},
+    ui::{CopyButton, StateBadge, data_table, prose},
 };
 
 /// The section with the services. Nothing for a deployment without software that offers something.
@@ -26,17 +26,7 @@ pub fn Services(deployment: Load<Deployment>) -> impl IntoView {
             view! {
                 <section class="section" aria-label="Services">
                     <h2>"Services"</h2>
-                    <div class="table">
-                        <table>
-                            <thead>
-                                <tr>
-                                    <th scope="col">"Service"</th><th scope="col">"State"</th><th scope="col">"Address"</th>
-                                    <th scope="col">"Ports"</th><th scope="col">"Server"</th>
-                                </tr>
-                            </thead>
-                            <tbody>{rows}</tbody>
-                        </table>
-                    </div>
+                    {data_table(["Service", "State", "Address", "Ports", "Server"], rows)}
                 </section>
             }
         })

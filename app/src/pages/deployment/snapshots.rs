@@ -13,7 +13,7 @@ use crate::{
     pages::terminal,
     session::use_session,
     time::Ago,
-    ui::{Icon, ProblemCard, Question, state::badge, use_confirm, use_toasts},
+    ui::{ACTIONS, Icon, ProblemCard, Question, data_table, state::badge, use_confirm, use_toasts},
 };
 
 /// Types of resources with data that snapshots can contain.
@@ -81,22 +81,8 @@ pub fn Snapshots(
             .into_iter()
             .map(|snapshot| view! { <SnapshotLine snapshot is_busy restore remove /> })
             .collect_view();
-        (!snapshots.with(Vec::is_empty)).then(|| {
-            view! {
-                <div class="table">
-                    <table>
-                        <thead>
-                            <tr>
-                                <th scope="col">"Name"</th><th scope="col">"Taken"</th><th scope="col">"State"</th>
-                                <th scope="col">"Contains"</th><th scope="col">"Size"</th>
-                                <th scope="col"><span class="sr-only">"Actions"</span></th>
-                            </tr>
-                        </thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
-            }
-        })
+        (!snapshots.with(Vec::is_empty))
+            .then(|| data_table(["Name", "Taken", "State", "Contains", "Size", ACTIONS], rows))
     };
     let failure = move || match list.state() {
         Loaded::Failed(problem) => {

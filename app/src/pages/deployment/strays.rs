@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::{
     client,
     load::{Load, Loaded},
-    ui::{CopyButton, prose},
+    ui::{CopyButton, data_table, prose},
 };
 
 /// Table of strays, or nothing if there are none. The cloud is searched again after each run.
@@ -63,14 +63,7 @@ fn table(strays: Vec<Stray>) -> impl IntoView {
         <section class="section" aria-label="Strays">
             <div class="section-head"><h2>"Strays"</h2><span class="meta">{count}</span></div>
             <p class="quiet">"The cloud has created these for this deployment after the answer to the request was lost. No resource uses them."</p>
-            <div class="table">
-                <table>
-                    <thead>
-                        <tr><th scope="col">"Requested for"</th><th scope="col">"Type"</th><th scope="col">"Id in the cloud"</th><th scope="col">"What happens to it"</th></tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
+            {data_table(["Requested for", "Type", "Id in the cloud", "What happens to it"], rows)}
         </section>
     }
 }

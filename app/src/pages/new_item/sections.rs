@@ -115,6 +115,17 @@ pub fn Software(
     }
 }
 
+/// The field of a text in a row: its label, and the list and the field of a row in the recipe.
+macro_rules! text_of_row {
+    ($label:literal, $list:ident.$field:ident) => {
+        Field::line(
+            $label,
+            |it, at| of(&it.$list, at, |row| &row.$field),
+            |it, at, text| put(&mut it.$list, at, |row| row.$field = text),
+        )
+    };
+}
+
 /// Configuration files.
 #[component]
 pub fn Files(
@@ -143,21 +154,9 @@ pub fn Files(
         },
     };
     rows.view(form, move |index| {
-        let path = Field::line(
-            "Path",
-            |it, at| of(&it.files, at, |file| &file.path),
-            |it, at, text| put(&mut it.files, at, |file| file.path = text),
-        );
-        let mode = Field::line(
-            "Permissions",
-            |it, at| of(&it.files, at, |file| &file.mode),
-            |it, at, text| put(&mut it.files, at, |file| file.mode = text),
-        );
-        let content = Field::line(
-            "Content",
-            |it, at| of(&it.files, at, |file| &file.content),
-            |it, at, text| put(&mut it.files, at, |file| file.content = text),
-        );
+        let path = text_of_row!("Path", files.path);
+        let mode = text_of_row!("Permissions", files.mode);
+        let content = text_of_row!("Content", files.content);
         let at = |field: &str| format!("files.{index}.{field}");
         view! {
             <div class="item-row">
@@ -201,11 +200,7 @@ pub fn Ports(
         holds: |_, _| false,
     };
     rows.view(form, move |index| {
-        let option = Field::line(
-            "Option",
-            |it, at| of(&it.ports, at, |port| &port.option),
-            |it, at, text| put(&mut it.ports, at, |port| port.option = text),
-        );
+        let option = text_of_row!("Option", ports.option);
         let number = Field::line(
             "Number",
             |it, at| of(&it.ports, at, |port| &port.number),
@@ -220,11 +215,7 @@ pub fn Ports(
                 put(&mut it.ports, at, |port| port.protocol = protocol);
             },
         );
-        let capability = Field::line(
-            "Offers",
-            |it, at| of(&it.ports, at, |port| &port.capability),
-            |it, at, text| put(&mut it.ports, at, |port| port.capability = text),
-        );
+        let capability = text_of_row!("Offers", ports.capability);
         let at = |field: &str| format!("ports.{index}.{field}");
         view! {
             <div class="item-row">
@@ -264,26 +255,14 @@ pub fn Options(
         holds: |_, _| false,
     };
     rows.view(form, move |index| {
-        let name = Field::line(
-            "Name",
-            |it, at| of(&it.options, at, |option| &option.name),
-            |it, at, text| put(&mut it.options, at, |option| option.name = text),
-        );
+        let name = text_of_row!("Name", options.name);
         let kind = Field::line(
             "Kind",
             |it, at| of(&it.options, at, |option| kind_name(option.kind)),
             |it, at, text| put(&mut it.options, at, |option| set_kind(option, &text)),
         );
-        let default = Field::line(
-            "Default",
-            |it, at| of(&it.options, at, |option| &option.default),
-            |it, at, text| put(&mut it.options, at, |option| option.default = text),
-        );
-        let summary = Field::line(
-            "Description",
-            |it, at| of(&it.options, at, |option| &option.summary),
-            |it, at, text| put(&mut it.options, at, |option| option.summary = text),
-        );
+        let default = text_of_row!("Default", options.default);
+        let summary = text_of_row!("Description", options.summary);
         let at = |field: &str| format!("options.{index}.{field}");
         view! {
             <div class="item-row">

@@ -1,8 +1,10 @@
 //! The interface of the terminal's script, `web/terminal.ts`.
 
-use js_sys::{Object, Reflect};
+use js_sys::Object;
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
+
+use crate::script::object;
 
 #[wasm_bindgen]
 extern "C" {
@@ -55,20 +57,11 @@ pub fn mount(
     label: &str,
     page: Page,
 ) -> Result<Mounted, JsValue> {
-    let options = object(&[("path", path.into()), ("label", label.into())]);
-    let page = object(&[
+    let options = object([("path", path.into()), ("label", label.into())]);
+    let page = object([
         ("opened", page.opened.into_js_value()),
         ("ended", page.ended.into_js_value()),
         ("leave", page.leave.into_js_value()),
     ]);
     module.mount(parent, &options, &page)
-}
-
-fn object(properties: &[(&str, JsValue)]) -> Object {
-    let object = Object::new();
-    for (name, value) in properties {
-        // A new object takes any property.
-        let _ = Reflect::set(&object, &(*name).into(), value);
-    }
-    object
 }

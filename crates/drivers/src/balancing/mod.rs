@@ -24,7 +24,7 @@ use types::OnChange;
 use super::described::{Described, Occasion, collection, lookup::id_required};
 use super::marker;
 use super::marker::MarkerIndex;
-use super::properties::Properties;
+use super::properties::{Properties, if_valid};
 use super::record::{done_if_gone, with_show};
 use crate::driver::{
     Abilities, Context, Difference, Driver, DriverError, Duplicates, Inspect, ListMarked, Marked,
@@ -300,15 +300,11 @@ impl OctaviaDriver {
         if let Some(id) = known {
             return Ok(Some(id.to_owned()));
         }
-        match self.parent(context).await {
-            Ok(parent) => {
-                let found = find(context, self.kind.part(&parent)).await?;
-                Ok(found.map(|found| physical_id(&parent, &found.id)))
-            }
-            // Without its parent, it was never created.
-            Err(DriverError::Property { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let Some(parent) = if_valid(self.parent(context).await)? else {
+            return Ok(None);
+        };
+        let found = find(context, self.kind.part(&parent)).await?;
+        Ok(found.map(|found| physical_id(&parent, &found.id)))
     }
 
     /// The id of the pool of a member, or of the L7 policy of an L7 rule; empty for the other types.

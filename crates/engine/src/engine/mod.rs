@@ -1,4 +1,5 @@
-//! The facade: the operations that the server calls.
+//! The facade: the operations that the server calls. Here are those that change deployments; the others are in the files
+//! of their subjects.
 
 mod at_work;
 mod begin;
@@ -22,8 +23,10 @@ mod power;
 mod read;
 mod recover;
 mod replace;
+mod requests;
 mod reviewed;
 mod roll_back;
+mod runs;
 mod scale;
 mod search;
 mod servers;
@@ -41,21 +44,18 @@ mod update;
 mod versions;
 mod workload;
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use api::{
-    Check, CloudFacts, Layout, OnFailure, Permission, PermissionRequest, Plan, RepairRequest,
-    RunState, ScaleRequest, Scaling, Started, UpgradeRequest,
+    Check, CloudFacts, Permission, PermissionRequest, Plan, RepairRequest, ScaleRequest, Started,
+    UpgradeRequest,
 };
-use hot::bundle::Bundle;
-use planner::deployed::GroupRequest;
-use serde_json::Value;
-use store::{Operator, Outcome, RunRow};
-use tokio::sync::oneshot;
+use store::{Operator, Outcome};
 use tracing::Instrument;
 
 use check::ActiveChecks;
 pub use log_lines::LogFilter;
+pub use requests::{Changes, Force, NewDeployment, RollBack};
 pub use search::LogSearch;
 pub use signal::{PermittedScaling, PolicySignal, SignalReceiver};
 pub use unattended::{DueCheck, PermittedCheck};
@@ -63,10 +63,7 @@ pub use update::{Hidden, Preview};
 pub use workload::Workload;
 
 use crate::{
-    Actor, Config, Error, Result, Tenant,
-    run::{ActiveRuns, Command},
-    shared::Core,
-    terminal::Terminals,
+    Actor, Config, Error, Result, Tenant, run::ActiveRuns, shared::Core, terminal::Terminals,
 };
 
 /// Runs workflows. Cheap to clone.
@@ -76,96 +73,6 @@ pub struct Engine {
     active_runs: Arc<ActiveRuns>,
     terminals: Arc<Terminals>,
     checks: Arc<ActiveChecks>,
-}
-
-/// The input of [`Engine::deploy`].
-#[derive(Clone, Debug, Default)]
-pub struct NewDeployment {
-    /// Unique among the project's live deployments.
-    pub name: String,
-    /// The template as HOT text.
-    pub template: String,
-    /// Files and environments beside the template.
-    pub bundle: Bundle,
-    /// Positions of the nodes on the canvas.
-    pub layout: Layout,
-    /// Parameter values.
-    pub parameters: BTreeMap<String, Value>,
-    /// Id of the deployment's design, if any.
-    pub design: Option<String>,
-    /// Version of the design.
-    pub design_version: Option<u32>,
-    /// Versions of catalogue items, by name. Of the other items, the newest.
-    pub versions: BTreeMap<String, String>,
-    /// Facts about the cloud for passes and checks.
-    pub cloud: CloudFacts,
-    /// Digest of the plan that the user has reviewed. The deployment is refused if its plan has other changes. `None`
-    /// compares nothing.
-    pub plan_digest: Option<String>,
-    /// True to start even if a quota is exceeded.
-    pub despite_quota: bool,
-}
-
-/// The input of [`Engine::update`].
-#[derive(Clone, Debug, Default)]
-pub struct Changes {
-    /// The template as HOT text.
-    pub template: String,
-    /// Files and environments beside the template. `None` keeps the deployment's files.
-    pub bundle: Option<Bundle>,
-    /// Positions of the nodes on the canvas.
-    pub layout: Layout,
-    /// Parameter values.
-    pub parameters: BTreeMap<String, Value>,
-    /// Id of the deployment's design, if any.
-    pub design: Option<String>,
-    /// Version of the design.
-    pub design_version: Option<u32>,
-    /// Facts about the cloud for passes and checks.
-    pub cloud: CloudFacts,
-    /// The state to which a roll-back returns. `None` for any other update.
-    pub rolls_back: Option<RollBack>,
-    /// The deployment's newest run when the user saw the plan. The update is refused if there is a newer one. `None`
-    /// checks nothing.
-    pub base_run: Option<String>,
-    /// Digest of the plan that the user has reviewed. The update is refused if its plan has other changes. `None` compares
-    /// nothing.
-    pub plan_digest: Option<String>,
-    /// The active run that the update replaces. `None` refuses the update while a run is active.
-    pub instead_of: Option<String>,
-    /// Requests for scaling groups, by full name. Other groups keep their members.
-    pub groups: BTreeMap<String, GroupRequest>,
-    /// True to repair what the last check has found.
-    pub repairs: bool,
-    /// Versions of catalogue items, by name. Of the other items, the deployment keeps its versions.
-    pub versions: BTreeMap<String, String>,
-    /// Number of components that are set up with another version of their item at the same time. 0 means 1.
-    pub upgrade_batch: usize,
-    /// The scaling that the update carries out, if it was started for one.
-    pub scaling: Option<Scaling>,
-    /// Reaction to a failure of the update.
-    pub on_failure: OnFailure,
-    /// True to start even if a quota is exceeded. Always true for a roll-back.
-    pub despite_quota: bool,
-}
-
-/// The state to which a roll-back returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RollBack {
-    /// The last good state, with its hidden parameters. The given parameters are not completed by the stored ones.
-    LastGood,
-    /// The content of an earlier run. Parameters without a given value keep their present one, like in any update.
-    EarlierRun,
-}
-
-/// Effect of a failed deletion on an undeployment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Force {
-    /// A failed deletion ends the run, which can be resumed.
-    #[default]
-    No,
-    /// A failed deletion does not stop the run. The deployment is removed, and the run reports the remaining resources.
-    Yes,
 }
 
 impl Engine {
@@ -435,81 +342,6 @@ impl Engine {
         }
     }
 
-    /// Cancels a run: running steps are stopped, then always-run steps follow. A second call aborts steps that do not
-    /// stop.
-    ///
-    /// # Errors
-    /// If the run has ended.
-    pub async fn cancel(&self, tenant: &Tenant, run: &str) -> Result<()> {
-        let row = self.run_row(tenant, run).await?;
-        // If it cannot come here, its holder cancels it.
-        let row = self.bring(row.clone()).await.unwrap_or(row);
-        // A run that was taken over a moment ago has no task yet.
-        let is_here = self.core.store.holds(&row) && self.active_runs.task_of(run).is_some();
-        if !is_here && !row.shown.state.is_final() {
-            let asked = self.core.store.run_ask_to_cancel(tenant, run).await?;
-            self.core.wake.notify_one();
-            self.tell_others().await;
-            return match asked {
-                Outcome::Done => Ok(()),
-                Outcome::Conflict => Err(let_go()),
-            };
-        }
-        let (answer, answered) = oneshot::channel();
-        self.send_command(&row, Command::Cancel(answer)).await?;
-        answered.await.unwrap_or_else(|_gone| Err(let_go()))
-    }
-
-    /// Resumes a failed, cancelled or paused run on behalf of this user. Steps that succeeded do not run again.
-    ///
-    /// # Errors
-    /// If the run is active, succeeded, or is not the deployment's last run.
-    pub async fn resume(&self, actor: &Actor, run: &str) -> Result<()> {
-        let (engine, actor, id) = (self.clone(), actor.clone(), run.to_owned());
-        let resumed = async move { Box::pin(engine.resume_run(&actor, &id)).await };
-        self.run_to_completion(Box::pin(resumed)).await
-    }
-
-    /// True if a user's token may still be needed: by a run of the project that has not ended or that waits for its
-    /// roll-back, or by a terminal of the user at another server, which closes its bastion. Whose token a run uses does
-    /// not matter, for a user may have resumed a run of another.
-    ///
-    /// # Errors
-    /// If the database cannot be read.
-    pub async fn needs_token(&self, actor: &Actor) -> Result<bool> {
-        let (store, tenant) = (&self.core.store, &actor.tenant);
-        let user_id = &actor.session.user().id;
-        Ok(store.run_needs_token(tenant).await?
-            || store.bastion_has_terminal(tenant, user_id).await?)
-    }
-
-    /// Resumes all runs of the project that paused because their token expired. Call it at login. Returns their ids.
-    ///
-    /// # Errors
-    /// If the journal cannot be read. A run that cannot be resumed stays paused.
-    pub async fn resume_paused(&self, actor: &Actor) -> Result<Vec<String>> {
-        let store = &self.core.store;
-        let unfinished = store.run_list_unfinished(&actor.tenant).await?;
-        let user_id = &actor.session.user().id;
-        let is_own = |row: &RunRow| match &row.author_id {
-            Some(id) => id == user_id,
-            None => row.shown.author == actor.user,
-        };
-        let mut resumed = Vec::new();
-        for row in unfinished
-            .into_iter()
-            .filter(|row| row.shown.state == RunState::Paused && is_own(row))
-        {
-            match Box::pin(self.resume_run(actor, &row.shown.id)).await {
-                Ok(()) => resumed.push(row.shown.id),
-                Err(error) => {
-                    tracing::warn!(%error, run.id = row.shown.id, "a paused run stays paused")
-                }
-            }
-        }
-        Ok(resumed)
-    }
-
     /// The end of the last run of a project on this server: what was read from the cloud before may have changed. `None`
     /// if none has for a while.
     pub fn last_run_ended(&self, tenant: &Tenant) -> Option<Instant> {
@@ -535,28 +367,6 @@ impl Engine {
     ) -> Result<T> {
         let done = self.core.tasks.spawn(work.in_current_span()).await;
         done.map_err(|_panicked| let_go())?
-    }
-
-    async fn run_row(&self, tenant: &Tenant, id: &str) -> Result<RunRow> {
-        let row = self.core.store.run_find(tenant, id).await?;
-        row.ok_or_else(|| Error::NotFound {
-            what: "run",
-            id: id.to_owned(),
-        })
-    }
-
-    /// Sends a command to the run's task.
-    async fn send_command(&self, row: &RunRow, command: Command) -> Result<()> {
-        let task = self.active_runs.task_of(&row.shown.id);
-        let sent = task.is_some_and(|task| task.send(command).is_ok());
-        match sent {
-            true => Ok(()),
-            false if row.shown.state.is_final() => Err(Error::NotPossibleNow(format!(
-                "the run has ended already: it is {}",
-                store::to_text(&row.shown.state)
-            ))),
-            false => Err(let_go()),
-        }
     }
 }
 

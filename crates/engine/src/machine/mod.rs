@@ -30,9 +30,9 @@
 mod failure;
 mod graph;
 mod ledger;
-mod settle;
 #[cfg(test)]
 mod tests;
+mod transition;
 
 use std::{sync::Arc, time::Duration};
 
@@ -44,7 +44,7 @@ pub use graph::{BadWorkflow, Graph, Node, StepIndex};
 pub use store::Ending;
 
 use ledger::Ledger;
-use settle::Transition;
+use transition::Transition;
 
 /// Number of crashes in a row after which a step that was running at each of them fails. It may be their cause.
 pub const CRASHES_MAX: u32 = 3;

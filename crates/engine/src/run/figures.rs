@@ -7,10 +7,9 @@ use std::{
 
 use api::{EventBody, LogLevel, LogStream};
 use futures::StreamExt;
-use serde_json::json;
 use store::{
     EventFilter, LogQuota, Range,
-    testing::{Database, deployment_insert, run_insert, tenant},
+    testing::{Database, deployment_insert_with_run, tenant},
 };
 
 use super::log::StepLog;
@@ -27,9 +26,7 @@ const PIECE: Duration = Duration::from_millis(10);
 async fn journal() -> (Journal, Database) {
     let database = Database::measured().await;
     let store = &database.store;
-    deployment_insert(store, &tenant(), "d").await;
-    let workflow = serde_json::from_value(json!({"steps": [], "resources": {}})).unwrap();
-    run_insert(store, &tenant(), "d", "r", &workflow).await;
+    deployment_insert_with_run(store, &tenant(), "d", "r").await;
     let journal = Journal::start(store.clone(), LogQuota::NONE, PATIENCE, Arc::default());
     (journal, database)
 }

@@ -68,9 +68,8 @@ impl Bench {
 #[tokio::test]
 async fn a_floating_ip_leads_to_the_port_of_a_servers_address() {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(ADDRESSED).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let outputs = bench.outputs(&started.deployment).await;
+    let deployment = bench.deployed(ADDRESSED).await;
+    let outputs = bench.outputs(&deployment).await;
     let value = |name: &str| outputs[name].value.clone().unwrap();
     let port = bench.lab.model(|model| {
         let server = model.servers.iter().next().unwrap();
@@ -86,12 +85,12 @@ async fn a_floating_ip_leads_to_the_port_of_a_servers_address() {
 
     // A change of the server does not affect the floating IP.
     let changed = ADDRESSED.replace("tags: [one]", "tags: [two]");
-    let run = bench.update(&started.deployment, to(&changed)).await;
+    let run = bench.update(&deployment, to(&changed)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let outputs = bench.outputs(&started.deployment).await;
+    let outputs = bench.outputs(&deployment).await;
     assert_eq!(outputs["port"].value, Some(json!(port)));
     // An update to the same template changes nothing.
-    let run = bench.update(&started.deployment, to(&changed)).await;
+    let run = bench.update(&deployment, to(&changed)).await;
     assert_eq!(order(&run), Vec::<String>::new());
 }
 
@@ -104,23 +103,22 @@ async fn outputs_show_the_clouds_present_values() {
   plug: {type: OS::Cinder::VolumeAttachment, properties: {instance_uuid: {get_resource: web}, volume_id: {get_resource: disk}}}
 outputs:\n  volume: {value: {get_attr: [disk, status]}}\n",
     );
-    let (started, run) = bench.deploy(&template).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let first = bench.outputs(&started.deployment).await;
+    let deployment = bench.deployed(&template).await;
+    let first = bench.outputs(&deployment).await;
     assert_eq!(first["volume"].value, Some(json!("in-use")));
     assert_eq!(first["state"].value, Some(json!("ACTIVE")));
     assert!(first["state"].live && first["state"].read_at.is_some());
     assert!(!first["fixed"].live && first["fixed"].read_at.is_none());
 
-    let web = bench.ids(&started.deployment).await["web"].clone();
+    let web = bench.ids(&deployment).await["web"].clone();
     bench.act_outside(&web, json!({"os-stop": null})).await;
     bench
         .eventually("the output says that the server is stopped", async || {
-            let outputs = bench.outputs(&started.deployment).await;
+            let outputs = bench.outputs(&deployment).await;
             outputs["state"].value == Some(json!("SHUTOFF"))
         })
         .await;
-    let second = bench.outputs(&started.deployment).await;
+    let second = bench.outputs(&deployment).await;
     assert!(second["state"].read_at > first["state"].read_at);
 }
 
@@ -138,9 +136,8 @@ outputs:
   name: {value: {get_attr: [net, name]}}
   fixed: {value: no attribute}
 ";
-    let (started, run) = bench.deploy(template).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let outputs = bench.outputs(&started.deployment).await;
+    let deployment = bench.deployed(template).await;
+    let outputs = bench.outputs(&deployment).await;
     let marked: Vec<&str> = outputs
         .iter()
         .filter(|(_, output)| output.secret)
@@ -194,20 +191,19 @@ outputs:
   states: {value: {get_attr: [group, show, status]}}
   ports: {value: {get_attr: [group, addresses, {get_resource: net}, 0, port]}}
 ";
-    let (started, run) = bench.deploy(template).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let outputs = bench.outputs(&started.deployment).await;
+    let deployment = bench.deployed(template).await;
+    let outputs = bench.outputs(&deployment).await;
     assert_eq!(outputs["states"].value, Some(json!(["ACTIVE", "ACTIVE"])));
     assert!(outputs["states"].live);
     let ports = outputs["ports"].value.clone().unwrap();
     assert!(ports[0].is_string() && ports[1].is_string(), "{ports}");
-    let first = bench.ids(&started.deployment).await["group/0"].clone();
+    let first = bench.ids(&deployment).await["group/0"].clone();
     bench.act_outside(&first, json!({"os-stop": null})).await;
     bench
         .eventually(
             "the group's output says that a member is stopped",
             async || {
-                let outputs = bench.outputs(&started.deployment).await;
+                let outputs = bench.outputs(&deployment).await;
                 outputs["states"].value == Some(json!(["SHUTOFF", "ACTIVE"]))
             },
         )

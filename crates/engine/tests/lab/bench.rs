@@ -49,6 +49,9 @@ resources:
   back: {type: OS::Neutron::Net}
 ";
 
+/// The folder of the catalogue's own items.
+pub const CATALOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+
 /// Time limit for expected events: only a failing test takes this long.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -300,6 +303,13 @@ impl Bench {
         (started, run)
     }
 
+    /// Deploys and waits. The run succeeds. Returns the deployment's id.
+    pub async fn deployed(&self, template: &str) -> String {
+        let (started, run) = self.deploy(template).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        started.deployment
+    }
+
     /// Undeploys and waits.
     pub async fn undeploy(&self, deployment: &str) -> Run {
         let started = self
@@ -419,6 +429,14 @@ pub async fn log_in(clouds: &Clouds, user: &str) -> Actor {
         user: user.into(),
         session,
         vault_key,
+    }
+}
+
+/// The text of a refusal.
+pub fn refusal<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
+    match answer {
+        Err(Error::NotPossibleNow(why)) => why,
+        other => panic!("it is refused: {other:?}"),
     }
 }
 

@@ -144,10 +144,9 @@ async fn an_administrator_reads_novas_own_words() {
     let mut bench = Bench::new().await;
     bench.actor = bench.log_in("admin").await;
     bench.tenant = bench.actor.tenant.clone();
-    let (started, run) = bench.deploy(ONE_SERVER).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench.deployed(ONE_SERVER).await;
     bench.lab.faults().add(fails("resize", None));
-    let run = bench.update(&started.deployment, larger()).await;
+    let run = bench.update(&deployment, larger()).await;
     let error = error_of(&run, "web:update");
     let words = "`web` was not resized to `m1.small`: No valid host was found. No valid host found for resize. It still has";
     assert!(error.contains(words), "{error}");
@@ -230,21 +229,20 @@ resources:
 #[tokio::test]
 async fn a_failed_detachment_of_a_port_is_reported() {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(TWO_PORTS).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let ids = bench.ids(&started.deployment).await;
+    let deployment = bench.deployed(TWO_PORTS).await;
+    let ids = bench.ids(&deployment).await;
     let other = TWO_PORTS.replace(
         "{port: {get_resource: left}}",
         "{port: {get_resource: right}}",
     );
     bench.lab.faults().add(fails("detach_interface", None));
-    let run = bench.update(&started.deployment, to(&other)).await;
+    let run = bench.update(&deployment, to(&other)).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     let error = error_of(&run, "web:update");
     let words = format!("`web` still has port {}: ", ids["left"]);
     assert!(error.contains(&words), "{error}");
     bench.lab.faults().clear();
-    let run = bench.update(&started.deployment, to(&other)).await;
+    let run = bench.update(&deployment, to(&other)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
 
     // A successor does not wait forever for a port that its predecessor keeps.
@@ -253,7 +251,7 @@ async fn a_failed_detachment_of_a_port_is_reported() {
         "flavor: m1.tiny,",
         "flavor: m1.tiny, user_data: '#!/bin/true',",
     );
-    let run = bench.update(&started.deployment, to(&successor)).await;
+    let run = bench.update(&deployment, to(&successor)).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     let error = error_of(&run, "web:create");
     assert!(error.contains("which its successor needs"), "{error}");
@@ -370,8 +368,7 @@ resources:
         )
     };
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(&balancer("ROUND_ROBIN")).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench.deployed(&balancer("ROUND_ROBIN")).await;
     let body = json!({"pool": {"id": "x"}}).to_string();
     let faults = bench.lab.faults();
     faults.add(Fault::Call(answered(
@@ -382,7 +379,7 @@ resources:
         &body,
     )));
     let changed = balancer("LEAST_CONNECTIONS");
-    let run = bench.update(&started.deployment, to(&changed)).await;
+    let run = bench.update(&deployment, to(&changed)).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     let error = error_of(&run, "pool:update");
     let words =
@@ -392,7 +389,7 @@ resources:
         "{error}"
     );
     faults.clear();
-    let run = bench.update(&started.deployment, to(&changed)).await;
+    let run = bench.update(&deployment, to(&changed)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
 }
 
@@ -403,9 +400,8 @@ async fn a_server_boots_from_its_image_with_further_volumes() {
         "flavor: m1.tiny,",
         "flavor: m1.tiny, block_device_mapping_v2: [{volume_id: {get_resource: disk}, boot_index: -1}],",
     );
-    let (started, run) = bench.deploy(&template).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let ids = bench.ids(&started.deployment).await;
+    let deployment = bench.deployed(&template).await;
+    let ids = bench.ids(&deployment).await;
     bench.lab.model(|model| {
         let volumes = model.volumes_of_server(&ids["web"]);
         let volumes: Vec<&str> = volumes
@@ -414,7 +410,7 @@ async fn a_server_boots_from_its_image_with_further_volumes() {
             .collect();
         assert_eq!(volumes, [ids["disk"].as_str()]);
     });
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
@@ -426,13 +422,12 @@ async fn a_boot_volume_has_the_volume_type_of_its_device() {
         "flavor: m1.tiny, block_device_mapping_v2: [{image: debian-12, volume_size: 2, boot_index: 0, \
          delete_on_termination: true, volume_type: fast}],",
     );
-    let (started, run) = bench.deploy(&template).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let ids = bench.ids(&started.deployment).await;
+    let deployment = bench.deployed(&template).await;
+    let ids = bench.ids(&deployment).await;
     bench.lab.model(|model| {
         let volumes = model.volumes_of_server(&ids["web"]);
         assert_eq!(volumes[0].0.volume_type, "fast");
     });
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }

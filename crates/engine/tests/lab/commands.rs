@@ -10,7 +10,7 @@ use engine::Error;
 use lab::Lab;
 use store::{Page, SealedKind};
 
-use crate::bench::{Bench, PATIENCE, TWO_SERVERS, steps};
+use crate::bench::{Bench, CATALOG, PATIENCE, TWO_SERVERS, steps};
 
 /// Software on the private server, which no run can reach here.
 pub fn software() -> String {
@@ -22,9 +22,8 @@ pub fn software() -> String {
 
 /// A bench with a deployment whose servers exist and whose software failed. `ssh_timeout` is that of the commands.
 pub async fn bench(ssh_timeout: Duration) -> (Bench, String) {
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
     let lab = Lab::memory().await.unwrap();
-    let bench = Bench::with_catalog(lab, catalog.as_ref(), PATIENCE, ssh_timeout).await;
+    let bench = Bench::with_catalog(lab, CATALOG.as_ref(), PATIENCE, ssh_timeout).await;
     let started = bench.start(&software()).await;
     bench
         .until_step(&started.run, "web:create", StepState::Succeeded)
@@ -305,9 +304,8 @@ async fn invalid_commands_are_refused_and_nothing_is_stored() {
 #[tokio::test]
 async fn a_deployment_without_a_bastion_takes_no_commands() {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(TWO_SERVERS).await;
-    assert_eq!(run.state, RunState::Succeeded);
-    let refused = bench.command(&started.deployment, on(&["web"])).await;
+    let deployment = bench.deployed(TWO_SERVERS).await;
+    let refused = bench.command(&deployment, on(&["web"])).await;
     let refused = refused.unwrap_err();
     assert_eq!(refused.code(), "not-possible-now");
     assert!(refused.to_string().contains("no bastion"), "{refused}");

@@ -6,7 +6,7 @@ use api::{DeploymentState, EventBody, RunState, StepState};
 use engine::{Changes, Error, Force};
 use lab::{CallFault, Fault, Lab, ServerFault, ServerTrouble};
 
-use crate::bench::{Bench, NET, PATIENCE, TWO_SERVERS, facts, steps};
+use crate::bench::{Bench, CATALOG, NET, PATIENCE, TWO_SERVERS, facts, steps};
 
 fn calls(service: &str, method: &str, path: &str) -> CallFault {
     CallFault {
@@ -319,10 +319,9 @@ fn is_bastion_open(bench: &Bench) -> bool {
 
 #[tokio::test]
 async fn a_paused_run_that_is_given_up_leaves_no_bastion_open() {
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
     for rolls_back in [true, false] {
         let lab = Lab::memory().await.unwrap();
-        let mut bench = Bench::with_catalog(lab, catalog.as_ref(), PATIENCE, PATIENCE).await;
+        let mut bench = Bench::with_catalog(lab, CATALOG.as_ref(), PATIENCE, PATIENCE).await;
         let (started, _) = bench.deploy(NET).await;
         bench.lab.faults().add(Fault::Server(ServerFault {
             name: "*web*".into(),

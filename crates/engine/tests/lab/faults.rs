@@ -207,8 +207,7 @@ async fn no_rare_resource_is_left_after_a_failure_at_any_call() {
 async fn fails_everywhere(template: &str) {
     let bench = Bench::new().await;
     bench.lab.faults().clear_calls();
-    let (started, run) = bench.deploy(template).await;
-    assert_eq!(run.state, RunState::Succeeded);
+    let deployment = bench.deployed(template).await;
     let changes = |calls: Vec<lab::Call>| {
         calls
             .into_iter()
@@ -216,7 +215,7 @@ async fn fails_everywhere(template: &str) {
             .count() as u64
     };
     let count = changes(bench.lab.faults().calls());
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     assert!(count > 8, "{count}");
 
     // Side by side: many of these runs wait for resources that might come late.
@@ -266,10 +265,9 @@ async fn no_rare_resource_is_left_after_a_failure_at_any_call_of_an_undeployment
 /// Each changing call of an undeployment fails once.
 async fn undeployment_fails_everywhere(template: &str) {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(template).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench.deployed(template).await;
     bench.lab.faults().clear_calls();
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     let calls = changing_calls(&bench);
     let deletions = calls.iter().filter(|(_, method, _)| method == "DELETE");
     assert!(deletions.count() >= 8, "{calls:?}");
@@ -281,14 +279,13 @@ async fn undeployment_fails_everywhere(template: &str) {
 async fn undeployments_fail(template: &str, calls: &[Nth], status: u16) {
     let bench = Bench::new().await;
     for call in calls {
-        let (started, run) = bench.deploy(template).await;
-        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        let deployment = bench.deployed(template).await;
         let fault = CallFault {
             status: Some(status),
             ..CallFault::default()
         };
         bench.lab.faults().add(at(call, fault));
-        let run = bench.undeploy(&started.deployment).await;
+        let run = bench.undeploy(&deployment).await;
         bench.lab.faults().clear();
         assert_eq!(
             run.state,

@@ -212,25 +212,24 @@ const MAC: &str = "fa:16:3e:00:00:01";
 #[tokio::test]
 async fn a_port_in_a_trunk_is_replaced_while_the_trunk_stays() {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(&trunks("one", "two", MAC)).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let before = bench.ids(&started.deployment).await;
+    let deployment = bench.deployed(&trunks("one", "two", MAC)).await;
+    let before = bench.ids(&deployment).await;
     let another = trunks("one", "two", "fa:16:3e:00:00:02");
-    let run = bench.update(&started.deployment, to(&another)).await;
+    let run = bench.update(&deployment, to(&another)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(
         order(&run),
         ["one:delete-old", "one:create", "first:update"]
     );
     assert_eq!(steps(&run)["one:delete-old"], (StepState::Succeeded, 1));
-    let after = bench.ids(&started.deployment).await;
+    let after = bench.ids(&deployment).await;
     assert_eq!(
         (&before["first"], &before["two"]),
         (&after["first"], &after["two"])
     );
     assert_ne!(before["one"], after["one"]);
-    assert_eq!(bench.carried(&started.deployment, "first").await, ["one"]);
-    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.carried(&deployment, "first").await, ["one"]);
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
@@ -261,13 +260,12 @@ async fn a_floating_ip_associated_elsewhere_stays_associated() {
 "
         )
     };
-    let (started, run) = bench.deploy(&template("")).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench.deployed(&template("")).await;
     let run = bench
-        .update(&started.deployment, to(&template(", dns_name: shop")))
+        .update(&deployment, to(&template(", dns_name: shop")))
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let led = bench.led(&started.deployment).await;
+    let led = bench.led(&deployment).await;
     assert!(led.values().all(|port| port == "one"), "{led:?}");
 }
 
@@ -346,27 +344,24 @@ async fn a_trunk_releases_only_the_subports_that_others_take() {
         let port = "{type: OS::Neutron::Port, properties: {network: {get_resource: inner}}}";
         format!("{template}  three: {port}\n  four: {port}\n")
     };
-    let (started, run) = bench.deploy(&more("one", "two")).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench.deployed(&more("one", "two")).await;
     bench.lab.faults().add(Fault::Call(CallFault {
         method: Some("PUT".into()),
         path: Some("*add_subports".into()),
         status: Some(400),
         ..CallFault::default()
     }));
-    let run = bench
-        .update(&started.deployment, to(&more("two", "one")))
-        .await;
+    let run = bench.update(&deployment, to(&more("two", "one"))).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
-    let first = bench.carried(&started.deployment, "first").await;
-    let second = bench.carried(&started.deployment, "second").await;
+    let first = bench.carried(&deployment, "first").await;
+    let second = bench.carried(&deployment, "second").await;
     assert!(first.contains(&"three".to_owned()), "{first:?}");
     assert!(second.contains(&"four".to_owned()), "{second:?}");
 
     bench.lab.faults().clear();
     bench.engine.resume(&bench.actor, &run.id).await.unwrap();
     bench.until_state(&run.id, RunState::Succeeded).await;
-    let mut first = bench.carried(&started.deployment, "first").await;
+    let mut first = bench.carried(&deployment, "first").await;
     first.sort();
     assert_eq!(first, ["three", "two"]);
 }

@@ -264,10 +264,9 @@ async fn a_stale_list_creates_nothing_twice() {
         lags_ms: 300,
         ..CallFault::default()
     }));
-    let (started, run) = bench.deploy(NET).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench.deployed(NET).await;
     assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
@@ -463,15 +462,14 @@ resources:
 async fn every_resource_with_a_marker_is_found_without_the_journal() {
     for template in [ALL_KINDS.to_owned(), crate::rare::with_a_pair()] {
         let bench = Bench::new().await;
-        let (started, run) = bench.deploy(&template).await;
-        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        let deployment = bench.deployed(&template).await;
         // These types have no marker: they connect other resources or are inside them, or have no object in the cloud.
         // They are deleted by the journal's ids. The same applies to a volume, whose marker is no evidence, and to an
         // address scope with its pool, whose marker is removed when it gets its name.
         let has_no_mark = "OS::Neutron::RouterInterface OS::Neutron::ExtraRoute OS::Neutron::ExtraRouteSet OS::Neutron::RBACPolicy \
             OS::Neutron::FloatingIPPortForward OS::Cinder::VolumeAttachment OS::Heat::RandomString OS::Heat::ResourceGroup OS::Cinder::Volume OS::Neutron::AddressScope OS::Neutron::SubnetPool";
         let has_no_mark: Vec<&str> = has_no_mark.split_whitespace().collect();
-        let (store, id) = (&bench.store, &started.deployment);
+        let (store, id) = (&bench.store, &deployment);
         let mut lost = Vec::new();
         for row in store.resource_list_all(&bench.tenant, id).await.unwrap() {
             if !has_no_mark.contains(&row.spec.resource_type.as_str()) {
@@ -480,10 +478,10 @@ async fn every_resource_with_a_marker_is_found_without_the_journal() {
             }
         }
         lost.sort();
-        let strays = bench.strays(&started.deployment).await;
+        let strays = bench.strays(&deployment).await;
         let found: Vec<&String> = strays.iter().map(|stray| &stray.resource).collect();
         assert_eq!(found, lost.iter().collect::<Vec<_>>());
-        let run = bench.undeploy(&started.deployment).await;
+        let run = bench.undeploy(&deployment).await;
         assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
         assert_eq!(bench.left(), Vec::<String>::new());
     }
@@ -498,19 +496,18 @@ resources:
 ";
     let after = before.replace("[affinity]", "[anti-affinity]");
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(before).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench.deployed(before).await;
     // The change fails and is rolled back.
     for fault in fails_with_late_creations("compute", "*/os-server-groups*") {
         bench.lab.faults().add(fault);
     }
-    let run = bench.update(&started.deployment, to(&after)).await;
+    let run = bench.update(&deployment, to(&after)).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     bench.lab.faults().clear();
-    let run = bench.rolls_back(&started.deployment).await;
+    let run = bench.rolls_back(&deployment).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
-    assert_eq!(bench.strays(&started.deployment).await, Vec::new());
+    assert_eq!(bench.strays(&deployment).await, Vec::new());
     // The first request times out and is carried out with the second one, and the change continues.
     let second = CallFault {
         releases_held: true,
@@ -519,9 +516,9 @@ resources:
     for fault in in_order("compute", "*/os-server-groups*", [late_creation(), second]) {
         bench.lab.faults().add(fault);
     }
-    let run = bench.update(&started.deployment, to(&after)).await;
+    let run = bench.update(&deployment, to(&after)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }

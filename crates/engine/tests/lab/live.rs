@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::{LiveResource, RunState};
+use api::LiveResource;
 use openstack::network::FloatingIp;
 
 use crate::bench::Bench;
@@ -35,9 +35,8 @@ impl Bench {
 #[tokio::test]
 async fn states_addresses_and_attachments_are_read_from_the_cloud() {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(TEMPLATE).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let live = bench.live(&started.deployment).await;
+    let deployment = bench.deployed(TEMPLATE).await;
+    let live = bench.live(&deployment).await;
     let names: Vec<&str> = live.keys().map(String::as_str).collect();
     assert_eq!(names, ["address", "disk", "lb", "spare"]);
 
@@ -54,18 +53,18 @@ async fn states_addresses_and_attachments_are_read_from_the_cloud() {
     assert!(vip.starts_with("10.0.1."), "{vip}");
 
     // What somebody deletes is gone.
-    let spare = bench.ids(&started.deployment).await["spare"].clone();
+    let spare = bench.ids(&deployment).await["spare"].clone();
     let network = bench.actor.session.network();
     network.delete::<FloatingIp>(&spare).await.unwrap();
-    let live = bench.live(&started.deployment).await;
+    let live = bench.live(&deployment).await;
     let gone = LiveResource {
         name: "spare".into(),
         ..LiveResource::default()
     };
     assert_eq!(live["spare"], gone);
 
-    bench.undeploy(&started.deployment).await;
-    assert_eq!(bench.live(&started.deployment).await, BTreeMap::new());
+    bench.undeploy(&deployment).await;
+    assert_eq!(bench.live(&deployment).await, BTreeMap::new());
 }
 
 #[tokio::test]

@@ -58,8 +58,7 @@ impl Bench {
 #[tokio::test]
 async fn the_cloud_shows_the_templates_names() {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(NAMED).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench.deployed(NAMED).await;
     assert_eq!(bench.groups_named("d5-group").await.len(), 1);
     let keys = bench.actor.session.key_manager();
     assert_eq!(
@@ -69,7 +68,7 @@ async fn the_cloud_shows_the_templates_names() {
             .len(),
         1
     );
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 

@@ -151,9 +151,8 @@ resources:
             items.join(", ")
         )
     };
-    let (started, run) = bench.deploy(&with(&["one"])).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let ids = bench.ids(&started.deployment).await;
+    let deployment = bench.deployed(&with(&["one"])).await;
+    let ids = bench.ids(&deployment).await;
     let has = async || {
         let path = ["role_assignments"];
         let call = bench
@@ -180,25 +179,25 @@ resources:
     };
     bench.lab.faults().add(fails("PUT", "three"));
     let more = with(&["one", "two", "three"]);
-    let run = bench.update(&started.deployment, to(&more)).await;
+    let run = bench.update(&deployment, to(&more)).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     assert_eq!(has().await, ["one", "two"]);
     bench.lab.faults().clear();
     let run = bench
-        .update(&started.deployment, to(&with(&["one", "three"])))
+        .update(&deployment, to(&with(&["one", "three"])))
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(has().await, ["one", "three"]);
 
     bench.lab.faults().add(fails("DELETE", "three"));
-    let run = bench.update(&started.deployment, to(&with(&[]))).await;
+    let run = bench.update(&deployment, to(&with(&[]))).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     assert_eq!(has().await, ["three"]);
     bench.lab.faults().clear();
-    let run = bench.update(&started.deployment, to(&with(&["one"]))).await;
+    let run = bench.update(&deployment, to(&with(&["one"]))).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(has().await, ["one"]);
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
 }
 
 #[tokio::test]

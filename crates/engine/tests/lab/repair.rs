@@ -109,9 +109,8 @@ fn changed(finding: &Finding) -> Vec<(&str, Value, Value)> {
 
 async fn shop() -> (Bench, String) {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(SHOP).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    (bench, started.deployment)
+    let deployment = bench.deployed(SHOP).await;
+    (bench, deployment)
 }
 
 #[tokio::test]

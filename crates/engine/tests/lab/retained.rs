@@ -33,10 +33,9 @@ async fn a_retained_resource_stays_and_is_reported() {
         "OS::Neutron::Net}",
         &format!("OS::Neutron::Net, external_id: {id}}}"),
     );
-    let (started, run) = bench.deploy(&adopted).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert_eq!(bench.ids(&started.deployment).await["front"], id);
-    bench.undeploy(&started.deployment).await;
+    let deployment = bench.deployed(&adopted).await;
+    assert_eq!(bench.ids(&deployment).await["front"], id);
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left().len(), 1);
 }
 
@@ -204,10 +203,9 @@ impl Bench {
 #[tokio::test]
 async fn a_retained_listener_is_not_deleted_with_its_load_balancer() {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(&balanced("Retain", "Delete")).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let before = bench.ids(&started.deployment).await;
-    let run = bench.undeploy(&started.deployment).await;
+    let deployment = bench.deployed(&balanced("Retain", "Delete")).await;
+    let before = bench.ids(&deployment).await;
+    let run = bench.undeploy(&deployment).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     let step = run
         .steps
@@ -228,14 +226,14 @@ async fn a_retained_listener_is_not_deleted_with_its_load_balancer() {
 
     // The load balancer is retained too, and the run succeeds.
     let run = bench
-        .update(&started.deployment, to(&balanced("Retain", "Retain")))
+        .update(&deployment, to(&balanced("Retain", "Retain")))
         .await;
     assert_eq!(
         run.state,
         RunState::Failed,
         "the port number is taken by what was kept: {run:#?}"
     );
-    let run = bench.undeploy(&started.deployment).await;
+    let run = bench.undeploy(&deployment).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert!(run.reason.unwrap().contains(&before["lb"]));
     assert_eq!(

@@ -6,21 +6,10 @@ use lab::{ActionFault, CallFault, Fault};
 use openstack::{block_storage::Volume, image::Image};
 
 use crate::{
-    bench::{Bench, TWO_SERVERS, steps},
+    bench::{Bench, TWO_SERVERS, refusal, steps},
+    suspension::lost_answer,
     update::to,
 };
-
-/// A call for an action of a server that is carried out, and whose response never comes.
-fn lost_answer() -> Fault {
-    Fault::Call(CallFault {
-        service: Some("compute".into()),
-        method: Some("POST".into()),
-        path: Some("*/action".into()),
-        nth: Some(1),
-        delay_ms: 3_600_000,
-        ..CallFault::default()
-    })
-}
 
 /// An action of `web` that Nova accepts, and does not carry out.
 fn failure(action: &str) -> Fault {
@@ -63,12 +52,6 @@ fn revert(fault: CallFault) -> Fault {
 }
 
 impl Bench {
-    async fn two_servers(&self) -> String {
-        let (started, run) = self.deploy(TWO_SERVERS).await;
-        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-        started.deployment
-    }
-
     async fn take(&self, deployment: &str, name: &str) -> Run {
         let taken = self.engine.take_snapshot(&self.actor, deployment, name);
         self.end_of(&taken.await.unwrap().run).await
@@ -117,11 +100,6 @@ impl Bench {
             .filter(|call| call.path.contains("/volumes/") && call.path.ends_with("/action"))
             .count()
     }
-
-    fn actions(&self) -> usize {
-        let calls = self.lab.faults().calls().into_iter();
-        calls.filter(|call| call.path.ends_with("/action")).count()
-    }
 }
 
 /// The resources that a restoration leaves alone, with their reasons.
@@ -131,18 +109,10 @@ fn left_alone(snapshot: &Snapshot) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The text of a refusal.
-fn refusal<T: std::fmt::Debug>(answer: engine::Result<T>) -> String {
-    match answer {
-        Err(Error::NotPossibleNow(why)) => why,
-        other => panic!("it is refused: {other:?}"),
-    }
-}
-
 #[tokio::test]
 async fn servers_return_to_their_snapshot_and_all_else_stays() {
     let bench = Bench::new().await;
-    let deployment = bench.two_servers().await;
+    let deployment = bench.deployed(TWO_SERVERS).await;
     let before = bench.shown(&deployment).await;
     let ids = bench.ids(&deployment).await;
 
@@ -196,9 +166,9 @@ async fn servers_return_to_their_snapshot_and_all_else_stays() {
 #[tokio::test]
 async fn a_snapshot_whose_answer_is_lost_is_found_again() {
     let mut bench = Bench::new().await;
-    let deployment = bench.two_servers().await;
+    let deployment = bench.deployed(TWO_SERVERS).await;
     bench.lab.faults().clear_calls();
-    bench.lab.faults().add(lost_answer());
+    bench.lab.faults().add(lost_answer(1));
     let taken = bench.engine.take_snapshot(&bench.actor, &deployment, "one");
     let started = taken.await.unwrap();
     let are_made = async || bench.images().await.len() == 2;
@@ -212,7 +182,7 @@ async fn a_snapshot_whose_answer_is_lost_is_found_again() {
 
     // A restoration is repeated.
     bench.lab.faults().clear();
-    bench.lab.faults().add(lost_answer());
+    bench.lab.faults().add(lost_answer(1));
     let engine = &bench.engine;
     let restored = engine.restore_snapshot(&bench.actor, &deployment, &snapshot.id);
     let started = restored.await.unwrap();
@@ -238,8 +208,8 @@ async fn a_snapshot_whose_answer_is_lost_is_found_again() {
 #[tokio::test]
 async fn a_cancelled_snapshot_is_deleted_with_what_nobody_knows_of() {
     let bench = Bench::new().await;
-    let deployment = bench.two_servers().await;
-    bench.lab.faults().add(lost_answer());
+    let deployment = bench.deployed(TWO_SERVERS).await;
+    bench.lab.faults().add(lost_answer(1));
     let taken = bench.engine.take_snapshot(&bench.actor, &deployment, "one");
     let started = taken.await.unwrap();
     let are_made = async || bench.images().await.len() == 2;
@@ -280,7 +250,7 @@ fn steps_of(steps: &[api::RunStep]) -> Vec<StepState> {
 #[tokio::test]
 async fn a_failure_of_the_cloud_leaves_the_deployment_as_it_was() {
     let bench = Bench::new().await;
-    let deployment = bench.two_servers().await;
+    let deployment = bench.deployed(TWO_SERVERS).await;
     bench.lab.faults().add(failure("createImage"));
     let run = bench.take(&deployment, "bad").await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
@@ -496,7 +466,7 @@ async fn what_cannot_be_restored_is_named_or_refused() {
 #[tokio::test]
 async fn a_deployment_is_not_removed_while_its_snapshots_are_in_the_cloud() {
     let bench = Bench::new().await;
-    let deployment = bench.two_servers().await;
+    let deployment = bench.deployed(TWO_SERVERS).await;
     let taken = bench.take(&deployment, "kept").await;
     bench.lab.faults().add(kept_images());
     let engine = &bench.engine;

@@ -4,11 +4,11 @@ use api::{
     CommandRequest, CommandServers, DeploymentState, PowerAction, ResourceState, Run, RunState,
     StepState,
 };
-use engine::{Changes, Error};
+use engine::Changes;
 use lab::{ActionFault, CallFault, Fault};
 
 use crate::{
-    bench::{Bench, TWO_SERVERS, facts, steps},
+    bench::{Bench, TWO_SERVERS, facts, refusal, steps},
     update::order,
 };
 
@@ -21,7 +21,7 @@ fn chain() -> String {
 }
 
 /// A call for an action of a server that is carried out, and whose response never comes.
-fn lost_answer(nth: u64) -> Fault {
+pub fn lost_answer(nth: u64) -> Fault {
     Fault::Call(CallFault {
         service: Some("compute".into()),
         method: Some("POST".into()),
@@ -33,12 +33,6 @@ fn lost_answer(nth: u64) -> Fault {
 }
 
 impl Bench {
-    async fn deployed(&self) -> String {
-        let (started, run) = self.deploy(&chain()).await;
-        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-        started.deployment
-    }
-
     async fn suspend(&self, deployment: &str) -> Run {
         let started = self.engine.suspend(&self.actor, deployment).await.unwrap();
         self.end_of(&started.run).await
@@ -77,24 +71,17 @@ impl Bench {
         self.engine.update(&self.actor, deployment, changes).await
     }
 
-    fn suspensions(&self) -> usize {
+    /// Number of calls for actions of servers.
+    pub fn actions(&self) -> usize {
         let calls = self.lab.faults().calls().into_iter();
         calls.filter(|call| call.path.ends_with("/action")).count()
-    }
-}
-
-/// The text of a refusal.
-fn refusal<T: std::fmt::Debug>(answer: engine::Result<T>) -> String {
-    match answer {
-        Err(Error::NotPossibleNow(why)) => why,
-        other => panic!("it is refused: {other:?}"),
     }
 }
 
 #[tokio::test]
 async fn a_server_without_a_login_tells_why_it_has_no_terminal() {
     let bench = Bench::new().await;
-    let deployment = bench.deployed().await;
+    let deployment = bench.deployed(&chain()).await;
     let servers = bench.engine.live_servers(&bench.actor, &deployment).await;
     let why = servers.unwrap().remove(0).no_terminal.unwrap_or_default();
     assert!(why.starts_with("the deployment has no bastion"), "{why}");
@@ -105,7 +92,7 @@ async fn a_server_without_a_login_tells_why_it_has_no_terminal() {
 #[tokio::test]
 async fn servers_are_suspended_and_resumed_in_the_order_of_their_dependencies() {
     let bench = Bench::new().await;
-    let deployment = bench.deployed().await;
+    let deployment = bench.deployed(&chain()).await;
     let before = bench.shown(&deployment).await;
 
     let run = bench.suspend(&deployment).await;
@@ -144,7 +131,7 @@ async fn servers_are_suspended_and_resumed_in_the_order_of_their_dependencies() 
 #[tokio::test]
 async fn what_needs_the_servers_is_refused_until_they_are_resumed() {
     let bench = Bench::new().await;
-    let deployment = bench.deployed().await;
+    let deployment = bench.deployed(&chain()).await;
     let actor = &bench.actor;
     let resumed = bench.engine.resume_deployment(actor, &deployment).await;
     assert_eq!(refusal(resumed), "`shop` is not suspended");
@@ -207,7 +194,7 @@ async fn a_deployment_without_servers_has_nothing_to_suspend() {
 #[tokio::test]
 async fn a_crash_in_the_middle_of_a_suspension_suspends_each_server_once() {
     let mut bench = Bench::new().await;
-    let deployment = bench.deployed().await;
+    let deployment = bench.deployed(&chain()).await;
     bench.lab.faults().clear_calls();
     bench.lab.faults().add(lost_answer(1));
     let started = bench
@@ -220,7 +207,7 @@ async fn a_crash_in_the_middle_of_a_suspension_suspends_each_server_once() {
     bench.crash().await;
     let run = bench.end_of(&started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert_eq!(bench.suspensions(), 2);
+    assert_eq!(bench.actions(), 2);
     assert_eq!(bench.state(&deployment).await, DeploymentState::Suspended);
     assert_eq!(
         bench.in_cloud(&deployment).await,
@@ -237,7 +224,7 @@ async fn a_crash_in_the_middle_of_a_suspension_suspends_each_server_once() {
     bench.crash().await;
     let run = bench.end_of(&started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert_eq!(bench.suspensions(), 4);
+    assert_eq!(bench.actions(), 4);
     assert_eq!(bench.recorded(&deployment).await, Vec::<String>::new());
     bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
@@ -246,7 +233,7 @@ async fn a_crash_in_the_middle_of_a_suspension_suspends_each_server_once() {
 #[tokio::test]
 async fn a_cancelled_suspension_goes_on_or_is_turned_round() {
     let bench = Bench::new().await;
-    let deployment = bench.deployed().await;
+    let deployment = bench.deployed(&chain()).await;
     bench.lab.faults().add(lost_answer(2));
     let started = bench
         .engine
@@ -323,7 +310,7 @@ async fn a_cancelled_suspension_goes_on_or_is_turned_round() {
 #[tokio::test]
 async fn a_server_that_is_off_or_gone_does_not_stop_the_others() {
     let bench = Bench::new().await;
-    let deployment = bench.deployed().await;
+    let deployment = bench.deployed(&chain()).await;
     let power = PowerAction::Stop;
     let stopped = bench
         .engine
@@ -362,7 +349,7 @@ async fn a_server_that_is_off_or_gone_does_not_stop_the_others() {
 #[tokio::test]
 async fn a_refusal_of_the_cloud_is_told_with_its_reason() {
     let bench = Bench::new().await;
-    let deployment = bench.deployed().await;
+    let deployment = bench.deployed(&chain()).await;
     bench.lab.faults().add(Fault::Action(ActionFault {
         name: "*web*".into(),
         action: "suspend".into(),

@@ -10,25 +10,19 @@ use engine::{
 };
 use lab::Lab;
 
-use crate::bench::{Bench, PATIENCE, TWO_SERVERS};
+use crate::{
+    bench::{Bench, CATALOG, PATIENCE, TWO_SERVERS},
+    commands::software,
+};
 
 const SIZE: Size = Size {
     columns: 80,
     rows: 24,
 };
 
-/// Software on the private server, which no run can reach here.
-fn software() -> String {
-    TWO_SERVERS.replace(
-        "outputs:",
-        "  nginx: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: web}}}\noutputs:",
-    )
-}
-
 async fn bench(ssh_timeout: Duration) -> Bench {
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
     let lab = Lab::memory().await.unwrap();
-    Bench::with_catalog(lab, catalog.as_ref(), PATIENCE, ssh_timeout).await
+    Bench::with_catalog(lab, CATALOG.as_ref(), PATIENCE, ssh_timeout).await
 }
 
 /// A bench with a run that has opened the bastion and waits for a server.

@@ -23,17 +23,16 @@ async fn a_volume_is_attached_to_the_next_server() {
 outputs:",
         )
     };
-    let (started, run) = bench.deploy(&with_disk(ONE_SERVER)).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let before = bench.ids(&started.deployment).await;
+    let deployment = bench.deployed(&with_disk(ONE_SERVER)).await;
+    let before = bench.ids(&deployment).await;
     let run = bench
-        .update(&started.deployment, to(&with_disk(&another_server())))
+        .update(&deployment, to(&with_disk(&another_server())))
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let after = bench.ids(&started.deployment).await;
+    let after = bench.ids(&deployment).await;
     assert_eq!(before["disk"], after["disk"]);
     assert_eq!(after["plug"], format!("{}:{}", after["web"], after["disk"]));
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
@@ -59,8 +58,7 @@ resources:
 #[tokio::test]
 async fn a_network_with_ipv4_and_ipv6_is_created_and_deleted() {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(BOTH_FAMILIES).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench.deployed(BOTH_FAMILIES).await;
     bench.lab.model(|model| {
         let server = model.servers.iter().next().unwrap();
         let port = model.ports.get(&server.ports[0]).unwrap();
@@ -72,7 +70,7 @@ async fn a_network_with_ipv4_and_ipv6_is_created_and_deleted() {
         legs.sort_unstable();
         assert_eq!(legs, [1, 2], "all of IPv6 on one");
     });
-    let run = bench.undeploy(&started.deployment).await;
+    let run = bench.undeploy(&deployment).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.left(), Vec::<String>::new());
 }
@@ -111,18 +109,16 @@ impl Bench {
 #[tokio::test]
 async fn routes_of_a_router_are_added_and_removed_one_by_one() {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(&routed(&["10.1.0.0/24", "10.2.0.0/24"])).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench
+        .deployed(&routed(&["10.1.0.0/24", "10.2.0.0/24"]))
+        .await;
     let run = bench
-        .update(
-            &started.deployment,
-            to(&routed(&["10.2.0.0/24", "10.3.0.0/24"])),
-        )
+        .update(&deployment, to(&routed(&["10.2.0.0/24", "10.3.0.0/24"])))
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(order(&run), ["routes:update"]);
     assert_eq!(bench.routes(), ["10.2.0.0/24", "10.3.0.0/24"]);
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
@@ -335,14 +331,11 @@ resources:
         ", security_groups: [{get_resource: group}]",
         "  group: {type: OS::Neutron::SecurityGroup}\n",
     );
-    let (started, run) = bench.deploy(&with_group).await;
+    let deployment = bench.deployed(&with_group).await;
+    let before = bench.ids(&deployment).await;
+    let run = bench.update(&deployment, to(&template("", ""))).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let before = bench.ids(&started.deployment).await;
-    let run = bench
-        .update(&started.deployment, to(&template("", "")))
-        .await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let shown = bench.engine.deployment(&bench.tenant, &started.deployment);
+    let shown = bench.engine.deployment(&bench.tenant, &deployment);
     let groups = shown.await.unwrap().outputs["groups"]
         .value
         .clone()
@@ -350,6 +343,6 @@ resources:
     // The project's own group, as for a port that was made without one.
     assert_eq!(groups.as_array().unwrap().len(), 1);
     assert_ne!(groups[0], before["group"].as_str());
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }

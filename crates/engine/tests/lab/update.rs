@@ -269,8 +269,7 @@ async fn no_resource_is_left_after_an_update_failed_at_any_call() {
     for nth in 1..=count {
         for (method, back) in [("POST", true), ("PUT", false), ("DELETE", true)] {
             bench.lab.faults().clear();
-            let (started, run) = bench.deploy(TWO_SERVERS).await;
-            assert_eq!(run.state, RunState::Succeeded);
+            let deployment = bench.deployed(TWO_SERVERS).await;
             bench.lab.faults().add(Fault::Call(CallFault {
                 method: Some(method.into()),
                 nth: Some(nth),
@@ -278,19 +277,19 @@ async fn no_resource_is_left_after_an_update_failed_at_any_call() {
                 times: Some(2),
                 ..CallFault::default()
             }));
-            let run = bench.update(&started.deployment, to(&after)).await;
+            let run = bench.update(&deployment, to(&after)).await;
             bench.lab.faults().clear();
             if run.state == RunState::Failed {
                 let run = if back {
                     let cloud: CloudFacts = facts();
                     let back = bench
                         .engine
-                        .roll_back(&bench.actor, &started.deployment, &cloud)
+                        .roll_back(&bench.actor, &deployment, &cloud)
                         .await
                         .unwrap();
                     bench.end_of(&back.run).await
                 } else {
-                    bench.update(&started.deployment, to(&after)).await
+                    bench.update(&deployment, to(&after)).await
                 };
                 assert_eq!(
                     run.state,
@@ -299,7 +298,7 @@ async fn no_resource_is_left_after_an_update_failed_at_any_call() {
                 );
             }
             assert_eq!(bench.servers(), 2, "{method} number {nth}");
-            bench.undeploy(&started.deployment).await;
+            bench.undeploy(&deployment).await;
             assert_eq!(
                 bench.left(),
                 Vec::<String>::new(),
@@ -327,14 +326,11 @@ const OTHER_KEY: &str =
 #[tokio::test]
 async fn a_successor_is_known_when_its_predecessor_goes_first() {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(&key_pair(ONE_KEY)).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let run = bench
-        .update(&started.deployment, to(&key_pair(OTHER_KEY)))
-        .await;
+    let deployment = bench.deployed(&key_pair(ONE_KEY)).await;
+    let run = bench.update(&deployment, to(&key_pair(OTHER_KEY))).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(order(&run), ["key:delete-old", "key:create"]);
-    let shown = bench.shown(&started.deployment).await;
+    let shown = bench.shown(&deployment).await;
     let all: Vec<_> = shown
         .resources
         .iter()
@@ -342,7 +338,7 @@ async fn a_successor_is_known_when_its_predecessor_goes_first() {
         .collect();
     assert_eq!(all, [("key", ResourceState::Ready, Some("mine"))]);
     assert_eq!(bench.left(), ["keypair mine"]);
-    bench.undeploy(&started.deployment).await;
+    bench.undeploy(&deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 

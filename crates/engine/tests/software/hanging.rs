@@ -48,11 +48,9 @@ const LOOKING: &str = r"  looking_config:
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn a_role_that_hangs_is_ended_at_its_time_limit() {
-    let config = LabConfig::docker("engine-hanging", "172.31.76.0/24".parse().unwrap());
-    let lab = Lab::start(config).await.unwrap();
-    let patience = Duration::from_secs(900);
+    let lab = docker_lab("engine-hanging", "172.31.76.0/24").await;
     let limited = |config: &mut engine::Config| config.software_timeout = LIMIT;
-    let bench = Bench::with_config(lab, ITEMS.as_ref(), patience, BOOT, limited).await;
+    let bench = Bench::with_config(lab, ITEMS.as_ref(), EVENT, BOOT, limited).await;
     let started = bench.start(&with(HANGING)).await;
     let (run, _) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");

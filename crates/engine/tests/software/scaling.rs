@@ -233,11 +233,6 @@ fn position(events: &[Event], id: &str, wanted: StepState) -> usize {
     found.unwrap_or_else(|| panic!("`{id}` is never {wanted:?}"))
 }
 
-fn is_logged(events: &[Event], part: &str) -> bool {
-    let mut events = events.iter();
-    events.any(|event| matches!(&event.body, EventBody::Log(line) if line.text.contains(part)))
-}
-
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
 async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {

@@ -146,11 +146,6 @@ impl Poller<'_> {
         self.keep(Source::of::<E>(), entity.id(), entity);
     }
 
-    /// Sets the answer to the next query for a deleted resource.
-    pub fn set_gone<E: Entity>(&self, id: &str) {
-        self.keep(Source::of::<E>(), id, &Value::Null);
-    }
-
     fn keep(&self, source: Source, id: &str, entity: &impl Serialize) {
         if let Ok(entity) = serde_json::to_value(entity) {
             let queue = self.queue(source);

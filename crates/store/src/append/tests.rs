@@ -3,9 +3,7 @@
 use api::{LogLevel, LogLine, LogStream};
 
 use super::*;
-use crate::testing::{
-    BreakingWay, Database, Lost, deployment_insert, run_insert, strangers, tenant,
-};
+use crate::testing::{BreakingWay, Database, Lost, deployment_insert_with_run, strangers, tenant};
 
 fn lines(count: usize) -> Write {
     let line = |number| {
@@ -38,9 +36,7 @@ async fn databases() -> [Database; 2] {
 }
 
 async fn begin(store: &Store) {
-    deployment_insert(store, &tenant(), "d").await;
-    let workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
-    run_insert(store, &tenant(), "d", "r", &workflow).await;
+    deployment_insert_with_run(store, &tenant(), "d", "r").await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::testing::{
-    Database, deployment_insert, execute, run_insert, servers, strangers, tenant,
+    Database, deployment_insert, deployment_insert_with_run, execute, servers, strangers, tenant,
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,8 +42,7 @@ async fn the_last_user_of_a_rule_removes_it() {
     } in &Database::each().await
     {
         operator.server_join(PATIENCE, "key").await.unwrap();
-        deployment_insert(store, &tenant(), "d").await;
-        run_insert(store, &tenant(), "d", "r", &Default::default()).await;
+        deployment_insert_with_run(store, &tenant(), "d", "r").await;
         enter(store, "r", BastionUserKind::Run).await;
         enter(store, "t", BastionUserKind::Person).await;
 
@@ -75,8 +74,7 @@ async fn users_that_are_gone_leave_with_the_next_one() {
     } in &Database::each().await
     {
         operator.server_join(PATIENCE, "key").await.unwrap();
-        deployment_insert(store, &tenant(), "d").await;
-        run_insert(store, &tenant(), "d", "r", &Default::default()).await;
+        deployment_insert_with_run(store, &tenant(), "d", "r").await;
         enter(store, "r", BastionUserKind::Run).await;
         enter(store, "t1", BastionUserKind::Person).await;
         enter(store, "t2", BastionUserKind::Person).await;

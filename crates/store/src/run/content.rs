@@ -84,14 +84,13 @@ mod tests {
 
     use crate::{
         NewRun, Outcome,
-        testing::{Database, deployment_insert, run_insert, strangers, tenant},
+        testing::{Database, deployment_insert, deployment_insert_with_run, strangers, tenant},
     };
 
     #[tokio::test]
     async fn only_its_project_reads_the_content_of_a_run() {
         for Database { store, .. } in &Database::each().await {
-            deployment_insert(store, &tenant(), "d").await;
-            run_insert(store, &tenant(), "d", "r", &Default::default()).await;
+            deployment_insert_with_run(store, &tenant(), "d", "r").await;
             let row = store
                 .deployment_find(&tenant(), "d")
                 .await
@@ -112,8 +111,7 @@ mod tests {
         }))
         .unwrap();
         for Database { store, .. } in &Database::each().await {
-            deployment_insert(store, &tenant(), "d").await;
-            run_insert(store, &tenant(), "d", "unplanned", &Default::default()).await;
+            deployment_insert_with_run(store, &tenant(), "d", "unplanned").await;
             assert_eq!(
                 store.run_changes(&tenant(), "unplanned").await.unwrap(),
                 None

@@ -186,6 +186,17 @@ pub async fn run_insert(
     }
 }
 
+/// Inserts a busy deployment of an empty template, and its queued run without steps.
+pub async fn deployment_insert_with_run(
+    store: &Store,
+    tenant: &Tenant,
+    deployment: &str,
+    run: &str,
+) {
+    deployment_insert(store, tenant, deployment).await;
+    run_insert(store, tenant, deployment, run, &Workflow::default()).await;
+}
+
 /// Stores log lines as rows of their own, as before there were segments.
 pub async fn event_insert_rows(store: &Store, run: &str, lines: &[api::Event]) {
     let mut transaction = store.begin("testing").await.expect("a transaction");

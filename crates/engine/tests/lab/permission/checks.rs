@@ -16,10 +16,7 @@ impl Bench {
 #[tokio::test]
 async fn a_check_at_its_interval_finds_what_is_lost_and_repairs_it() {
     let (bench, deployment) = group().await;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    bench.permit(&deployment).await;
     assert_eq!(bench.due(4).await.len(), 0);
     let whole = bench.check_that_is_due(6).await.unwrap();
     assert_eq!(whole.check.findings, []);
@@ -42,19 +39,15 @@ async fn a_check_at_its_interval_finds_what_is_lost_and_repairs_it() {
 #[tokio::test]
 async fn a_check_repairs_nothing_without_permission_or_after_a_failure() {
     let (bench, deployment) = group().await;
-    let request = may(false, Some(5), false);
-    let given = bench
-        .engine
-        .give_permission(&bench.actor, &deployment, request);
-    given.await.unwrap();
+    bench
+        .give(&deployment, may(false, Some(5), false))
+        .await
+        .unwrap();
     bench.lose(&deployment, "web/0").await;
     let found = bench.check_that_is_due(6).await.unwrap();
     assert!(found.check.has_damage() && found.repair.is_none());
 
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    bench.permit(&deployment).await;
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("network".into()),
         method: Some("POST".into()),
@@ -74,25 +67,8 @@ async fn a_check_repairs_nothing_without_permission_or_after_a_failure() {
 #[tokio::test]
 async fn a_check_that_is_due_during_a_run_waits_for_the_next_interval() {
     let (bench, deployment) = group().await;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
-    bench.lab.faults().add(Fault::Call(CallFault {
-        service: Some("network".into()),
-        method: Some("POST".into()),
-        times: Some(1),
-        delay_ms: 500,
-        ..CallFault::default()
-    }));
-    let size = api::ScaleRequest {
-        size: Some(2),
-        ..Default::default()
-    };
-    let scaled = bench
-        .engine
-        .scale(&bench.actor, &deployment, "web", size, facts());
-    let run = scaled.await.unwrap().run;
+    bench.permit(&deployment).await;
+    let run = bench.scaling(&deployment).await;
     assert!(bench.check_that_is_due(6).await.is_none());
     bench.end_of(&run).await;
     assert!(bench.check_that_is_due(12).await.is_some());

@@ -45,6 +45,19 @@ fn may(scale: bool, check_minutes: Option<u32>, repair: bool) -> PermissionReque
 }
 
 impl Bench {
+    async fn give(&self, deployment: &str, request: PermissionRequest) -> Result<Permission> {
+        let engine = &self.engine;
+        engine
+            .give_permission(&self.actor, deployment, request)
+            .await
+    }
+
+    /// Gives a permission to scale, and to check and repair every five minutes.
+    async fn permit(&self, deployment: &str) -> Permission {
+        let given = self.try_to_permit(&self.actor, deployment);
+        given.await.unwrap()
+    }
+
     async fn try_to_permit(&self, actor: &Actor, deployment: &str) -> Result<Permission> {
         let request = may(true, Some(5), true);
         self.engine
@@ -85,6 +98,25 @@ impl Bench {
             .engine
             .scale(&scaling.actor, id, &group, request, facts());
         self.end_of(&started.await.unwrap().run).await
+    }
+
+    /// Starts a run that scales the group by hand, and takes a while.
+    async fn scaling(&self, deployment: &str) -> String {
+        self.lab.faults().add(Fault::Call(CallFault {
+            service: Some("network".into()),
+            method: Some("POST".into()),
+            times: Some(1),
+            delay_ms: 500,
+            ..CallFault::default()
+        }));
+        let size = api::ScaleRequest {
+            size: Some(2),
+            ..Default::default()
+        };
+        let scaled = self
+            .engine
+            .scale(&self.actor, deployment, "web", size, facts());
+        scaled.await.unwrap().run
     }
 
     /// Names of the application credentials in the cloud.
@@ -160,18 +192,14 @@ impl Bench {
 
 async fn group() -> (Bench, String) {
     let bench = Bench::new().await;
-    let (started, run) = bench.deploy(GROUP).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    (bench, started.deployment)
+    let deployment = bench.deployed(GROUP).await;
+    (bench, deployment)
 }
 
 #[tokio::test]
 async fn somebody_else_revokes_it_and_its_owners_next_login_deletes_the_credential() {
     let (bench, deployment) = group().await;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    bench.permit(&deployment).await;
     let up = bench.policy(&deployment, "up").await;
     let mate = bench.mate().await;
     let engine = &bench.engine;
@@ -196,10 +224,7 @@ async fn somebody_else_revokes_it_and_its_owners_next_login_deletes_the_credenti
     );
 
     // An undeployment by another user does the same.
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    bench.permit(&deployment).await;
     let started = engine.undeploy(&mate, &deployment, engine::Force::No).await;
     bench.end_of(&started.unwrap().run).await;
     assert_eq!(bench.table("permissions").await, Vec::<String>::new());
@@ -214,16 +239,12 @@ async fn somebody_else_revokes_it_and_its_owners_next_login_deletes_the_credenti
 #[tokio::test]
 async fn a_new_permission_replaces_the_one_before() {
     let (bench, deployment) = group().await;
+    bench.permit(&deployment).await;
+    let first = bench.credentials();
     bench
-        .try_to_permit(&bench.actor, &deployment)
+        .give(&deployment, may(false, Some(1), false))
         .await
         .unwrap();
-    let first = bench.credentials();
-    let request = may(false, Some(1), false);
-    let given = bench
-        .engine
-        .give_permission(&bench.actor, &deployment, request);
-    given.await.unwrap();
     let second = bench.credentials();
     assert!(second.len() == 1 && second != first);
     let up = bench.policy(&deployment, "up").await;
@@ -269,10 +290,8 @@ async fn who_cannot_give_it_is_told_why() {
         may(true, None, true),
         may(true, Some(0), false),
     ] {
-        let given = bench
-            .engine
-            .give_permission(&bench.actor, &deployment, request);
-        assert_eq!(given.await.unwrap_err().code(), "not-possible-now");
+        let given = bench.give(&deployment, request).await;
+        assert_eq!(given.unwrap_err().code(), "not-possible-now");
     }
     assert_eq!(bench.credentials(), ["mine"]);
     assert_eq!(bench.table("permissions").await, Vec::<String>::new());
@@ -285,10 +304,7 @@ async fn an_administrators_permission_has_the_role_of_a_member_only() {
     bench.tenant = bench.actor.tenant.clone();
     assert!(bench.actor.session.has_role("admin"));
     let deployment = bench.deploy(GROUP).await.0.deployment;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    bench.permit(&deployment).await;
     bench.lab.model(|model| {
         let rows = model.identity.application_credentials.iter();
         let roles: Vec<_> = rows.flat_map(|row| row.roles.clone()).collect();
@@ -306,10 +322,7 @@ async fn a_cloud_whose_services_know_no_access_rules_gets_a_credential_without_t
         times: Some(1),
         ..CallFault::default()
     }));
-    let given = bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    let given = bench.permit(&deployment).await;
     assert!(!given.has_access_rules);
     assert_eq!(bench.credentials().len(), 1);
     let up = bench.policy(&deployment, "up").await;
@@ -319,10 +332,7 @@ async fn a_cloud_whose_services_know_no_access_rules_gets_a_credential_without_t
 #[tokio::test]
 async fn a_permission_that_the_cloud_no_longer_accepts_says_so() {
     let (bench, deployment) = group().await;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    bench.permit(&deployment).await;
     let up = bench.policy(&deployment, "up").await;
     let name = bench.credentials().remove(0);
     let identity = bench.actor.session.identity();
@@ -355,10 +365,7 @@ async fn the_secret_is_sealed_and_follows_the_servers_key() {
     let mut bench = Bench::new().await;
     bench.restart_with_keys(&[1]).await.unwrap();
     let deployment = bench.deploy(GROUP).await.0.deployment;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    bench.permit(&deployment).await;
     bench.restart_with_keys(&[2, 1]).await.unwrap();
     bench.restart_with_keys(&[2]).await.unwrap();
     let permission = bench
@@ -376,10 +383,7 @@ async fn the_secret_is_sealed_and_follows_the_servers_key() {
 #[tokio::test]
 async fn the_actor_of_a_permission_has_no_more_than_the_members_role() {
     let (bench, deployment) = group().await;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    bench.permit(&deployment).await;
     let found = bench.check_that_is_due(6).await.unwrap();
     let session = &found.actor.session;
     assert!(session.is_restricted() && session.has_role("member") && !session.has_role("admin"));

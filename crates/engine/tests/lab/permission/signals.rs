@@ -31,10 +31,7 @@ async fn a_signal_to_a_policy_scales_its_group_while_nobody_is_logged_in() {
         "{why}"
     );
 
-    let given = bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    let given = bench.permit(&deployment).await;
     assert_eq!(
         (given.author.as_str(), given.has_access_rules),
         ("demo", true)
@@ -99,26 +96,9 @@ async fn a_signal_to_a_policy_scales_its_group_while_nobody_is_logged_in() {
 #[tokio::test]
 async fn a_signal_during_a_run_is_refused() {
     let (bench, deployment) = group().await;
-    bench
-        .try_to_permit(&bench.actor, &deployment)
-        .await
-        .unwrap();
+    bench.permit(&deployment).await;
     let up = bench.policy(&deployment, "up").await;
-    bench.lab.faults().add(Fault::Call(CallFault {
-        service: Some("network".into()),
-        method: Some("POST".into()),
-        times: Some(1),
-        delay_ms: 500,
-        ..CallFault::default()
-    }));
-    let size = api::ScaleRequest {
-        size: Some(2),
-        ..Default::default()
-    };
-    let scaled = bench
-        .engine
-        .scale(&bench.actor, &deployment, "web", size, facts());
-    let run = scaled.await.unwrap().run;
+    let run = bench.scaling(&deployment).await;
     let busy = bench.policy_signal(&up).await;
     assert!(matches!(busy, Err(Error::Busy(by)) if by == run));
     bench.end_of(&run).await;

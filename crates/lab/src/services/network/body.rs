@@ -124,19 +124,6 @@ impl Body {
         }
     }
 
-    /// The same for an update, in which members cannot send the field at all.
-    pub fn admin_flag_in_update(
-        &mut self,
-        name: &str,
-        rule: &str,
-    ) -> Result<Option<bool>, Refusal> {
-        if self.has(name) && self.by == Caller::Member {
-            Err(only_admin(rule))
-        } else {
-            Ok(self.flag(name))
-        }
-    }
-
     /// Whether the caller is an administrator.
     pub fn are_admins(&self) -> bool {
         self.by == Caller::Admin

@@ -241,13 +241,6 @@ impl BlockStorage<'_> {
             .await
     }
 
-    /// The snapshot with this id.
-    pub async fn snapshot_get(&self, id: &str) -> Result<Snapshot, Error> {
-        self.call(Method::GET, &["snapshots", id])
-            .fetch("snapshot")
-            .await
-    }
-
     /// Creates a snapshot: `volume_id`, `name`, `force` for volumes in use ...
     pub async fn snapshot_create(&self, fields: &Value) -> Result<Snapshot, Error> {
         let call = self.call(Method::POST, &["snapshots"]);

@@ -2,10 +2,9 @@
 
 use api::EventBody;
 use bytes::Bytes;
-use serde_json::json;
 use store::{
     LogQuota,
-    testing::{Database, deployment_insert, run_insert, tenant},
+    testing::{Database, deployment_insert_with_run, tenant},
 };
 
 use super::*;
@@ -24,9 +23,7 @@ impl Bench {
     async fn new() -> Bench {
         let database = Database::new().await;
         let store = &database.store;
-        deployment_insert(store, &tenant(), "d").await;
-        let workflow = serde_json::from_value(json!({"steps": [], "resources": {}})).unwrap();
-        run_insert(store, &tenant(), "d", "r", &workflow).await;
+        deployment_insert_with_run(store, &tenant(), "d", "r").await;
         let patience = Duration::from_secs(60);
         let journal = Journal::start(store.clone(), LogQuota::NONE, patience, Arc::default());
         let log = StepLog {
