@@ -34,7 +34,7 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await page.goto(`/runs/${newest}`);
     const success = page.getByTestId('success');
     await expect(success).toContainText(/It took .+ The one before took \d/);
-    await success.getByText('What changed: 1 changed').click();
+    await success.getByText('What changed: 1 updated').click();
     await expect(success.getByRole('definition')).toHaveText('net');
     await expect(success.getByRole('link', { name: 'Compare' })).toHaveAttribute('href', /\/compare\?from=/);
     await shoot(page, 'run-changes');

@@ -60,7 +60,7 @@ test('a running step tells what the cloud says, and a waiting one what it waits 
     await step('net:delete').click();
     await expect(page.locator('.step-detail .state')).toHaveText('Removed');
     await page.getByRole('button', { name: 'Graph' }).click();
-    await expect(page.locator('[data-graph-step="net:delete"]')).toHaveAccessibleName(/^net Delete, Removed/);
+    await expect(page.locator('[data-graph-step="net:delete"]')).toHaveAccessibleName(/^net Remove, Removed/);
     await page.getByRole('button', { name: 'Timeline' }).click();
     await expect(page.locator('.timeline-row', { hasText: 'net:delete' })).toContainText('Removed');
     await page.getByRole('button', { name: 'Canvas' }).click();
