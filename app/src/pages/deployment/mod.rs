@@ -14,7 +14,7 @@ mod permission;
 mod power;
 mod proposal;
 pub mod remove;
-pub mod roll_back;
+mod roll_back;
 pub mod runs;
 mod services;
 mod snapshots;
@@ -311,7 +311,7 @@ fn Actions(
             known.is_some_and(|known| known.is_newer_than(version))
         })
     });
-    let rolls_back = it.can_roll_back.then(|| it.id.clone());
+    let rolls_back = it.can_roll_back;
     let run = it.last_run.clone().map(|run| format!("/runs/{run}"));
     let ask = move |force: Force| {
         if let Some(deployment) = deployment.peek() {
@@ -360,7 +360,7 @@ fn Actions(
             })}
             <command::CommandButton deployment open=command />
             <suspension::SuspensionButtons deployment runs />
-            {rolls_back.map(|id| view! { <roll_back::RollBackButton deployment=Signal::stored(Some(id)) /> })}
+            {rolls_back.then(|| view! { <roll_back::RollBackButton deployment runs /> })}
             {exists.then(|| view! {
                 <button
                     type="button" class="button" data-look="danger-quiet" disabled=locked

@@ -11,7 +11,7 @@ use crate::{
     load::{Load, Loaded},
     pages::terminal,
     session::use_session,
-    time::Ago,
+    time::{Ago, moment},
     ui::{Icon, ProblemCard, Question, state::badge, use_confirm, use_toasts},
 };
 
@@ -261,7 +261,7 @@ fn restorer(deployment: Load<Deployment>) -> Callback<Snapshot> {
     let navigate = StoredValue::new_local(use_navigate());
     Callback::new(move |snapshot: Snapshot| {
         let Some(it) = deployment.peek() else { return };
-        let question = restore_question(&it.name, &snapshot);
+        let question = restore_question(&it.name, &snapshot, &moment(&snapshot.created));
         confirm.ask(question, move || {
             let (id, snapshot) = (it.id.clone(), snapshot.id.clone());
             leptos::task::spawn_local(async move {
@@ -278,15 +278,17 @@ fn restorer(deployment: Load<Deployment>) -> Callback<Snapshot> {
     })
 }
 
-fn restore_question(deployment: &str, snapshot: &Snapshot) -> Question {
-    let time = snapshot.created.get(..16).unwrap_or(&snapshot.created);
-    let time = time.replace('T', " ");
+/// The confirmation. `time` is the snapshot's, in words.
+fn restore_question(deployment: &str, snapshot: &Snapshot, time: &str) -> Question {
     let mut body = vec![
         format!(
-            "The root disks of these servers become as they were at {time} UTC. Everything that was written on them since is lost, and the servers restart."
+            "The root disks of the servers below become as they were at {time}. Everything that was written on them since is lost, and the servers restart."
         ),
         String::from(
-            "Ids, addresses, networks and the template stay. Software becomes as it was then, but its records stay, so an update without changes leaves it alone. Check the deployment afterwards: a repair sets up software again that is not healthy. Software without health checks, or that is healthy as it was then, is set up again by an update that changes its properties.",
+            "Ids, addresses, networks, volumes and the template stay, and so do the records of software.",
+        ),
+        String::from(
+            "Check the deployment afterwards: a repair sets up software again that is not healthy. An update sets up other software again only if its properties change.",
         ),
     ];
     if !snapshot.left_alone.is_empty() {
@@ -361,11 +363,11 @@ mod tests {
 
     #[test]
     fn the_confirmation_names_what_is_lost_and_what_is_left_alone() {
-        let question = restore_question("shop", &snapshot(0));
+        let question = restore_question("shop", &snapshot(0), "03:04:00");
         assert_eq!(question.title, "Restore shop from before?");
         assert_eq!(question.items, ["db"]);
-        assert!(question.body[0].contains("2026-01-02 03:04 UTC"));
-        assert!(question.body[1].contains("Check the deployment afterwards"));
+        assert!(question.body[0].contains("at 03:04:00"));
+        assert!(question.body[2].contains("Check the deployment afterwards"));
         assert_eq!(
             question.body.last().map(String::as_str),
             Some("Left alone: web (it was replaced since).")

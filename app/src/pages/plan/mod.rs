@@ -10,7 +10,6 @@
 mod address;
 mod change_row;
 mod changes;
-mod consequences;
 mod head;
 mod obstacle;
 mod parameters;
