@@ -1,5 +1,5 @@
 // The list of deployments, and what a deployment offers at its end.
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { clearFaults, fault } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
@@ -24,6 +24,17 @@ async function ended(page: Page, run: string, state: string): Promise<void> {
   await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe(state);
 }
 
+/** The addresses of the icons that are shown without a drawing. */
+async function blankIcons(part: Locator): Promise<(string | null)[]> {
+  return part.locator('svg.icon use').evaluateAll((uses) => {
+    const isBlank = (use: Element) => {
+      const { width, height } = (use as SVGUseElement).getBBox();
+      return use.checkVisibility() && width === 0 && height === 0;
+    };
+    return uses.filter(isBlank).map((use) => use.getAttribute('href'));
+  });
+}
+
 test('a list that could not be loaded comes back with the network', async ({ page, context }) => {
   await login(page);
   const list = '**/api/v1/deployments?*';
@@ -31,6 +42,13 @@ test('a list that could not be loaded comes back with the network', async ({ pag
   await page.goto('/deployments');
   await expect(page.getByText('No connection to the server')).toBeVisible();
   await context.setOffline(true);
+  await test.step('icons that come up only now are drawn', async () => {
+    await page.keyboard.press('Control+k');
+    const commands = page.getByRole('dialog', { name: 'Commands' });
+    await expect(commands.locator('svg.icon').first()).toBeVisible();
+    await expect.poll(() => blankIcons(commands)).toEqual([]);
+    await page.keyboard.press('Escape');
+  });
   await page.unroute(list);
   const asked = page.waitForResponse((response) => response.url().includes('/api/v1/deployments?'));
   await context.setOffline(false);

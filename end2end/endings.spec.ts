@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot } from './support/app.ts';
+import { accessible } from './support/axe.ts';
 import { clearFaults, fault, remove } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
 
@@ -103,6 +104,7 @@ resources:
   await expect(cause.locator('.cause-reason')).toContainText('exit code 3');
   await expect(cause.getByTestId('chain')).toContainText('waited for succeeded');
   await shoot(page, 'run-cause');
+  await accessible(page);
   await cause.getByRole('button', { name: 'Console log of web' }).click();
   await expect(page.getByRole('dialog', { name: 'Console of web' }).getByRole('log')).toContainText(/\S/);
   await page.keyboard.press('Escape');

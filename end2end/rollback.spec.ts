@@ -1,6 +1,8 @@
 // Roll-back to any earlier run, with a plan; and the comparison of two runs.
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
+import { accessible } from './support/axe.ts';
+import { clearFaults, fault } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = (rest: string) => `heat_template_version: 2021-04-16
@@ -11,6 +13,8 @@ resources:
     type: OS::Neutron::Net
     properties: {name: {get_param: label}}
 ${rest}`;
+
+test.afterEach(async ({ request }) => clearFaults(request));
 
 type Started = { deployment: string; run: string };
 
@@ -82,6 +86,7 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await expect(page).toHaveURL(/\/runs\//);
     await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 60_000 });
     await expect(page.getByRole('heading', { name: 'Roll back history' })).toBeVisible();
+    await expect(page.getByRole('navigation', { name: 'Breadcrumb' }).locator('[aria-current]')).toHaveText('Roll back run');
     const { resources } = await api<{ resources: { name: string }[] }>(page, 'GET', path);
     expect(resources.map((one) => one.name)).toEqual(['net', 'spare']);
     const icon = page.locator('link[rel=icon]');
@@ -92,9 +97,27 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await page.getByRole('button', { name: 'Timeline' }).click();
     await expect(page.locator('.timeline-row[data-critical="true"]')).not.toHaveCount(0);
     await shoot(page, 'timeline');
+    await accessible(page);
     await page.getByRole('button', { name: 'Graph' }).click();
     await expect(page.locator('.graph-node[data-critical="true"]')).not.toHaveCount(0);
     await shoot(page, 'graph-critical');
+    await accessible(page);
+    await page.getByRole('button', { name: 'Canvas' }).click();
+  });
+
+  await test.step('a failed update offers each earlier state', async () => {
+    const refusal = '{"NeutronError": {"type": "Odd", "message": "not today"}}';
+    await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/networks*', status: 400, body: refusal } });
+    const bad = await api<Started>(page, 'PUT', path, { name: '', template: template('  more: {type: OS::Neutron::Net}\n') });
+    await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${bad.run}`)).state, { timeout: 60_000 }).toBe('failed');
+    await clearFaults(request);
+    await page.goto(`/runs/${bad.run}`);
+    const cause = page.getByTestId('cause');
+    await cause.getByRole('button', { name: 'Roll back to an earlier state' }).click();
+    const goals = cause.getByRole('link', { name: /^(Deploy|Update|Roll back) by demo, / });
+    await expect(goals).toHaveText([/^Roll back by/, /^Update by/, /^Update by/, /^Deploy by/]);
+    await goals.last().click();
+    await expect(page).toHaveURL(`${path}/plan?run=${first.run}`);
   });
 
   await test.step('after an undeploy nothing can be rolled back', async () => {

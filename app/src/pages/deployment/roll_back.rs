@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     client,
-    load::Load,
+    load::{Load, Loaded},
     pages::consequences,
     session::use_session,
     time::moment,
@@ -32,11 +32,7 @@ pub fn RollBackButton(
         let Some(it) = deployment.peek() else {
             return;
         };
-        let goal = runs.peek().and_then(|runs| {
-            let run = last_good(&runs)?;
-            let (title, time) = (run_title(run), moment(&run.created));
-            Some(format!("{title} by {}, {time}", run.author))
-        });
+        let goal = runs.peek().as_deref().and_then(last_good).map(in_words);
         let (planned, id) = (it.id.clone(), it.id);
         proposals.propose_plan(
             move || {
@@ -50,15 +46,21 @@ pub fn RollBackButton(
             },
         );
     };
+    let is_loading = move || matches!(runs.state(), Loaded::Loading);
     view! {
         <button
             type="button" class="button" on:click=ask
-            disabled=move || !session.can_change() || deployment.with(|it| it.is_none())
+            disabled=move || !session.can_change() || is_loading()
         >
             <Icon name="undo-2" />
             "Roll back"
         </button>
     }
+}
+
+fn in_words(run: &Run) -> String {
+    let (title, time) = (run_title(run), moment(&run.created));
+    format!("{title} by {}, {time}", run.author)
 }
 
 /// The confirmation with the plan's changes, losses and problems. `goal` is the run whose content comes back, in words.
