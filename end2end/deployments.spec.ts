@@ -90,11 +90,19 @@ test('a deployment outlives its design', async ({ page }) => {
   await ended(page, run, 'succeeded');
   expect((await page.request.delete(`/api/v1/designs/${design.id}`)).ok()).toBe(true);
   await page.goto('/deployments');
+  await expect(page.locator('[data-deployment="orphan"]')).toBeVisible();
+  const later = await api<Started>(page, 'POST', '/deployments', { name: 'later', template });
+  await ended(page, later.run, 'succeeded');
+  // The page reads the list again when its tab is shown.
+  await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+  await expect(page.locator('[data-deployment="later"]'), 'what somebody else has deployed').toBeVisible();
   await page.locator('[data-deployment="orphan"]').getByRole('link', { name: 'orphan' }).click();
   await expect(page.getByRole('heading', { name: 'orphan' })).toBeVisible();
   await expect(page.locator('[data-resource="word"]')).toBeVisible();
-  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
-  await ended(page, gone.run, 'succeeded');
+  for (const one of [deployment, later.deployment]) {
+    const gone = await api<Started>(page, 'DELETE', `/deployments/${one}`);
+    await ended(page, gone.run, 'succeeded');
+  }
 });
 
 test('the list has states, addresses and last runs, a search and a filter', async ({ page, request }) => {

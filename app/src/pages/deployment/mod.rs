@@ -22,7 +22,7 @@ mod strays;
 mod suspension;
 pub mod undeploy;
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
 
 use api::{
     DeployedResource, Deployment, DeploymentState, FindingKind, LiveResource, LiveServer,
@@ -34,12 +34,11 @@ use leptos_router::hooks::{use_navigate, use_params_map};
 
 use self::design::{DesignVersionLink, KnownDesign, known_design};
 use crate::{
-    browser,
     client::{self, Force},
     designer::board::Board,
     frame::{Crumb, use_frame},
     links::DesignLink,
-    load::Load,
+    load::{Load, keep_fresh},
     pages::terminal,
     session::use_session,
     time::Ago,
@@ -60,7 +59,13 @@ pub fn DeploymentPage() -> impl IntoView {
         let id = id.get();
         async move { client::runs(&id).await }
     });
-    refresh(deployment, runs);
+    let busy = Memo::new(move |_| {
+        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
+    });
+    keep_fresh(busy, move || {
+        deployment.reload();
+        runs.reload();
+    });
     let name = move || deployment.with(|it| it.map(|it| it.name.clone()));
     use_frame().crumbs(move || {
         vec![
@@ -92,39 +97,6 @@ pub fn DeploymentPage() -> impl IntoView {
         <Title text=move || name().unwrap_or_else(|| String::from("Deployment")) />
         {body}
     }
-}
-
-/// Interval of reloads while a run is active, which changes the displayed values.
-const BUSY_REFRESH: Duration = Duration::from_secs(4);
-/// Interval of reloads at other times, for what others and the server itself do: checks, runs, permissions.
-const IDLE_REFRESH: Duration = Duration::from_secs(30);
-
-/// Reloads while the page's tab can be seen.
-fn refresh(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
-    let busy = Memo::new(move |_| {
-        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
-    });
-    Effect::new(move |_| {
-        let interval = if busy.get() {
-            BUSY_REFRESH
-        } else {
-            IDLE_REFRESH
-        };
-        let reload = move || {
-            if browser::is_visible() {
-                deployment.reload();
-                runs.reload();
-            }
-        };
-        let tick = set_interval_with_handle(reload, interval);
-        let shown = window_event_listener(leptos::ev::visibilitychange, move |_| reload());
-        on_cleanup(move || {
-            shown.remove();
-            if let Ok(tick) = tick {
-                tick.clear();
-            }
-        });
-    });
 }
 
 /// Each part reads only its own data, so that a changed state does not redraw the canvas.
