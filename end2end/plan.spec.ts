@@ -47,6 +47,7 @@ test('a plan shows lines, consequences, all properties of what is new, and the w
   await expect(change('back')).not.toContainText('quiet');
   await change('back').getByText('2 properties').click();
   await expect(change('back')).toContainText('quiet');
+  await expect(page.getByRole('main'), 'names stand as code, not in backticks').not.toContainText('`');
   await shoot(page, 'plan-meaning');
 
   await change('db').getByRole('link', { name: 'Open db in the design' }).click();

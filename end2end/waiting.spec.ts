@@ -112,6 +112,7 @@ resources:
   await chain.getByRole('button', { name: 'port:create' }).click();
   await expect(page.locator('.step-detail strong')).toHaveText('port:create');
   await expect(cause.getByRole('link', { name: 'Roll back' }), 'nothing was complete before').toHaveCount(0);
+  await expect(page.getByRole('main'), 'names stand as code, not in backticks').not.toContainText('`');
   await shoot(page, 'run-chain');
   await clearFaults(request);
   await cause.getByRole('button', { name: 'Resume: try subnet:create again' }).click();

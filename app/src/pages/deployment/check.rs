@@ -13,6 +13,7 @@ use super::proposal::{Proposals, changed, problems};
 use crate::{
     client,
     load::Load,
+    pages::consequences,
     session::use_session,
     time::Ago,
     ui::{Icon, Question, prose, state::StateBadge, use_toasts},
@@ -201,11 +202,7 @@ fn question(name: &str, plan: &Plan) -> Question {
     let mut body = vec![String::from(
         "The template stays as it is. These resources are brought back to it:",
     )];
-    if replaces {
-        body.push(String::from(
-            "What is replaced is deleted in the end, with the data in it.",
-        ));
-    }
+    body.extend(consequences::losses(plan));
     body.extend(problems(plan));
     let items = changed(plan).map(|change| {
         let because = change.because.as_deref().unwrap_or("changed");

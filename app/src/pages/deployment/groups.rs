@@ -174,6 +174,7 @@ fn question(group: &ScalingGroup, scaling: &ScaleRequest, to: u64, plan: &Plan) 
             moment(until)
         ));
     }
+    body.extend(consequences::losses(plan));
     body.extend(problems(plan));
     let items = changed(plan)
         .filter(|change| change.action != Action::Update)

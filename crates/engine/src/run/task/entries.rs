@@ -203,7 +203,7 @@ impl RunTask {
                 "Resume the run to continue from here, update again with a corrected template, roll back to the last good state, or undeploy."
             }
             (_, false) => {
-                "Resume the run to go on from here, update with a template that is mended, or undeploy. What was made so far stays until then."
+                "Resume the run to go on from here, update with a corrected template, or undeploy. What was made so far stays until then."
             }
         })
     }
