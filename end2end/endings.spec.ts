@@ -169,7 +169,7 @@ resources:
     await page.getByRole('button', { name: 'Fold all plays' }).click();
     await expect(log).not.toContainText('TASK');
     const play = log.locator('.log-line', { hasText: 'PLAY [greet on web]' });
-    await expect(play).toContainText(/\d+ changed, .*\d+ lines/);
+    await expect(play).toContainText(/\d( ms| s|:\d\d), .*\d+ changed, .*\d+ lines/);
     await shoot(page, 'run-log-plays');
     await play.getByRole('button', { name: 'Lines of the play' }).click();
     await expect(log).toContainText('TASK [script : Run the script]');
@@ -178,7 +178,7 @@ resources:
     await expect(log).not.toContainText('looking for the licence server');
     const task = log.locator('.log-line', { hasText: 'TASK [script : Run the script]' });
     await expect(task).toContainText(/1 changed, \d+ lines/);
-    await task.getByRole('button', { name: 'Lines of the task' }).click();
+    await task.getByRole('button', { name: 'Lines of the task' }).press('Enter');
     await expect(log).toContainText('looking for the licence server');
 
     const line = log.locator('.log-line', { hasText: 'looking for the licence server' }).first();

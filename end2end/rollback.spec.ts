@@ -76,6 +76,12 @@ test('a deployment is rolled back to its first run, two updates later', async ({
   await test.step('roll back with a plan', async () => {
     await page.goto(path);
     const row = page.locator(`[data-run="${first.run}"]`);
+    await expect(row).toBeVisible();
+    await page.keyboard.press('Control+k');
+    const commands = page.getByRole('dialog', { name: 'Commands' });
+    await expect(commands.getByRole('option', { name: /^Undeploy/ })).toBeVisible();
+    await page.keyboard.press('Escape');
+    await expect(commands).toBeHidden();
     await row.getByRole('link', { name: 'Roll back to this' }).click();
     const changes = page.getByRole('region', { name: 'Changes' });
     await expect(changes.locator('[data-action="create"] [data-change="spare"]')).toBeVisible();
@@ -129,6 +135,11 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await page.goto(path);
     await expect(page.locator(`[data-run="${first.run}"]`)).toBeVisible();
     await expect(page.getByRole('link', { name: 'Roll back to this' })).toHaveCount(0);
+    await page.keyboard.press('Control+k');
+    const commands = page.getByRole('dialog', { name: 'Commands' }).getByRole('listbox');
+    await expect(commands.getByRole('option', { name: 'Keyboard shortcuts' })).toBeVisible();
+    await expect(commands.getByRole('option', { name: /^Undeploy/ })).toHaveCount(0);
+    await page.keyboard.press('Escape');
     expect(await leftovers(request)).toEqual({});
   });
 });

@@ -145,6 +145,17 @@ impl RunView {
         })
     }
 
+    /// True if the run can be cancelled. Tracks.
+    pub fn is_active(self) -> bool {
+        self.feed.model.with(|model| {
+            let state = model.as_ref().map(|model| model.run.state);
+            matches!(
+                state,
+                Some(RunState::Queued | RunState::Running | RunState::Failing)
+            )
+        })
+    }
+
     /// Loads what other runs may have changed.
     pub fn refresh(self) {
         self.runs.reload();
@@ -253,12 +264,10 @@ pub fn RunPage() -> impl IntoView {
         ]
     });
     let cancel = view.canceller();
+    let session = use_session();
+    let cancel = Command::new("Run", "ban", "Cancel the run", move || cancel.run(()));
     use_palette().register(vec![
-        Command::new("Run", "ban", "Cancel the run", move || {
-            if !untrack(|| view.is_over()) {
-                cancel.run(());
-            }
-        }),
+        cancel.when(move || session.can_change() && view.is_active()),
         Command::new("Run", "terminal", "Show the log of all steps", move || {
             view.selected.try_set(None);
         }),

@@ -74,16 +74,16 @@ pub fn DeploymentPage() -> impl IntoView {
         ]
     });
     let ask = undeploy::undeploy_action();
-    use_palette().register(vec![Command::new(
-        "Deployment",
-        "trash-2",
-        "Undeploy",
-        move || {
-            if let Some(deployment) = deployment.peek() {
-                ask.run((deployment, Force::No));
-            }
-        },
-    )]);
+    let session = use_session();
+    let undeploy = Command::new("Deployment", "trash-2", "Undeploy", move || {
+        if let Some(deployment) = deployment.peek() {
+            ask.run((deployment, Force::No));
+        }
+    });
+    use_palette().register(vec![undeploy.when(move || {
+        let state = deployment.with(|it| it.map(|it| it.state));
+        session.can_change() && state.is_some_and(can_be_undeployed)
+    })]);
     let is_here = Memo::new(move |_| deployment.with(|it| it.is_some()));
     let body = move || {
         if is_here.get() {
@@ -97,6 +97,14 @@ pub fn DeploymentPage() -> impl IntoView {
         <Title text=move || name().unwrap_or_else(|| String::from("Deployment")) />
         {body}
     }
+}
+
+/// True in the states in which an undeploy is offered.
+fn can_be_undeployed(state: DeploymentState) -> bool {
+    matches!(
+        state,
+        DeploymentState::Deployed | DeploymentState::Failed | DeploymentState::Suspended
+    )
 }
 
 /// Each part reads only its own data, so that a changed state does not redraw the canvas.
@@ -303,7 +311,7 @@ fn Actions(
             })
     };
     let is_changeable = matches!(state, DeploymentState::Deployed | DeploymentState::Failed);
-    let exists = is_changeable || state == DeploymentState::Suspended;
+    let exists = can_be_undeployed(state);
     view! {
         <div class="page-actions">
             {(state == DeploymentState::Busy).then_some(run).flatten().map(|run| view! {
