@@ -255,6 +255,7 @@ async function update(page: Page): Promise<void> {
   await expect(button).toBeEnabled({ timeout: 60_000 });
   await button.click();
   const question = page.getByRole('dialog');
+  await expect(question).toContainText('web: A new server is created from its image. Data on its own disk is lost');
   await expect(question).toContainText('web  OS::Nova::Server  replaced');
   await question.getByRole('button', { name: 'Update', exact: true }).click();
   await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
