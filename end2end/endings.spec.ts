@@ -31,6 +31,7 @@ test('a session that ends in mid-run pauses it, and a resume goes on', async ({ 
   await page.goto(`/runs/${run}`);
   await ends(page, 'paused');
   await expect(page.getByText('Your session with the cloud has ended. Log in again, then resume')).toBeVisible();
+  await expect(page.getByTestId('cause').getByRole('button', { name: 'Undeploy' })).toBeEnabled();
   await shoot(page, 'run-paused');
 
   await clearFaults(request);
