@@ -33,6 +33,9 @@ test('a session that ends in mid-run pauses it, and a resume goes on', async ({ 
   await expect(page.getByText('Your session with the cloud has ended. Log in again, then resume')).toBeVisible();
   await expect(page.getByTestId('cause').getByRole('button', { name: 'Undeploy' })).toBeEnabled();
   await shoot(page, 'run-paused');
+  await page.goto(`/deployments/${deployment}`);
+  await expect(page.getByRole('note').filter({ hasText: 'The run is paused.' })).toBeVisible();
+  await page.getByRole('link', { name: 'Watch the run' }).click();
 
   await clearFaults(request);
   await page.getByRole('button', { name: 'Resume' }).first().click();

@@ -9,6 +9,7 @@ mod events;
 mod groups;
 mod items;
 mod live;
+mod next_steps;
 mod outputs;
 mod permission;
 mod power;
@@ -26,7 +27,7 @@ use std::collections::HashMap;
 
 use api::{
     DeployedResource, Deployment, DeploymentState, FindingKind, LiveResource, LiveServer,
-    ResourceState, Run, RunState,
+    ResourceState, Run,
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -193,59 +194,8 @@ fn Head(
             </div>
             <Actions it=it.clone() deployment runs design command />
         </header>
-        <NextSteps it runs />
+        <next_steps::NextSteps it runs />
     }
-}
-
-/// The end of the last run that did not succeed, and what its page is for.
-fn bad_ending(state: Option<RunState>) -> (&'static str, &'static str) {
-    match state {
-        Some(RunState::Cancelled) => (
-            "The last run was cancelled.",
-            " Open its page to see what was done and to resume it.",
-        ),
-        _ => (
-            "The last run failed.",
-            " Open its page to see the reason and to resume it.",
-        ),
-    }
-}
-
-/// Next steps after a run that did not succeed, as text. Their buttons are above and on the run's page.
-#[component]
-fn NextSteps(it: Deployment, runs: Load<Vec<Run>>) -> impl IntoView {
-    if it.state == DeploymentState::Suspended {
-        return view! { <suspension::SuspendedNote /> }.into_any();
-    }
-    if it.state != DeploymentState::Failed {
-        return ().into_any();
-    }
-    let back = if it.can_roll_back {
-        "A roll-back returns to the state before the change. "
-    } else {
-        ""
-    };
-    let run = it.last_run.clone().map(|run| format!("/runs/{run}"));
-    let last = it.last_run;
-    let ending = move || {
-        let state = runs.with(|runs| {
-            let run = runs?.iter().find(|run| Some(&run.id) == last.as_ref())?;
-            Some(run.state)
-        });
-        let (end, what_next) = bad_ending(state);
-        view! { <strong>{end}</strong>{what_next} }
-    };
-    view! {
-        <div class="problem-note deployment-way-on" role="note">
-            <Icon name="circle-x" />
-            <div>
-                <p>{ending}</p>
-                <p class="quiet">{back}"An undeploy removes all its resources."</p>
-            </div>
-            {run.map(|run| view! { <a class="button" href=run><Icon name="eye" />"Show the run"</a> })}
-        </div>
-    }
-    .into_any()
 }
 
 #[component]
@@ -512,19 +462,5 @@ fn Resources(
                 .into_any()
             }}
         </section>
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cancelled_run_is_not_called_a_failure() {
-        assert_eq!(
-            bad_ending(Some(RunState::Cancelled)).0,
-            "The last run was cancelled."
-        );
-        assert_eq!(bad_ending(Some(RunState::Failed)).0, "The last run failed.");
     }
 }
