@@ -148,6 +148,7 @@ test('the list has states, addresses and last runs, a search and a filter', asyn
       await ended(page, gone.run, 'succeeded');
     }
     await page.goto(`/deployments/${good.deployment}`);
+    await expect(page.getByRole('note').filter({ hasText: 'It is undeployed.' })).toContainText('what was deployed last');
     await page.getByRole('link', { name: 'Deploy again' }).click();
     await expect(page).toHaveURL(new RegExp(`/designs/${design.id}/plan\\?version=\\d+$`));
     await page.goto('/deployments');

@@ -1,4 +1,5 @@
-//! Notes on a deployment that waits for its users: its run failed, was cancelled or is paused, or its servers are suspended.
+//! Notes on a deployment that is not simply deployed: its run failed, was cancelled or is paused, its servers are suspended, or
+//! it is undeployed.
 
 use api::{Deployment, DeploymentState, Run, RunState};
 use leptos::prelude::*;
@@ -20,7 +21,7 @@ fn bad_ending(state: Option<RunState>) -> (&'static str, &'static str) {
     }
 }
 
-/// Next steps after a run that did not succeed, as text. Their buttons are above and on the run's page.
+/// The note for the deployment's state. The buttons of its next steps are above and on the run's page.
 #[component]
 pub fn NextSteps(
     /// The deployment.
@@ -33,6 +34,15 @@ pub fn NextSteps(
     }
     if it.state == DeploymentState::Busy {
         return view! { <PausedNote run=it.last_run runs /> }.into_any();
+    }
+    if it.state == DeploymentState::Undeployed {
+        return view! {
+            <div class="suspended-note deployment-way-on" role="note">
+                <Icon name="history" />
+                <p><strong>"It is undeployed."</strong>" The drawing shows what was deployed last."</p>
+            </div>
+        }
+        .into_any();
     }
     if it.state != DeploymentState::Failed {
         return ().into_any();
