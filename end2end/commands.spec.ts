@@ -81,6 +81,12 @@ test('a command runs on chosen servers, and the run names the one that failed', 
     await expect(cause).toContainText('the command failed on 1 of 2 servers: web', { timeout: 120_000 });
     await expect(cause.getByRole('button', { name: 'Resume' })).toHaveCount(0);
     await shoot(page, 'command-run');
+    const log = page.getByRole('log', { name: 'Log' });
+    await page.getByRole('button', { name: 'Filter and times' }).click();
+    await page.getByRole('group', { name: 'Only of these servers' }).getByRole('checkbox', { name: 'web', exact: true }).check();
+    await expect(log).toContainText('greetings from commands-web');
+    await expect(log).not.toContainText('greetings from commands-gate');
+    await page.keyboard.press('Escape');
   });
 
   await test.step('the deployment stays deployed, and lists the command', async () => {

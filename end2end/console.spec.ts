@@ -1,6 +1,7 @@
 // The console of a server on the page of its deployment, its state in the cloud, and its power.
 import { expect, test } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
+import { clearFaults, fault } from './support/lab.ts';
 
 const template = `heat_template_version: 2021-04-16
 resources:
@@ -11,7 +12,9 @@ resources:
     properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
 `;
 
-test('the console of a server is one click away, and says why there is no screen', async ({ page }) => {
+test.afterEach(async ({ request }) => clearFaults(request));
+
+test('the console of a server is one click away, and says why there is no screen', async ({ page, request }) => {
   await login(page);
   const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'silent', template });
   const state = async (run: string) => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
@@ -31,6 +34,15 @@ test('the console of a server is one click away, and says why there is no screen
   await page.emulateMedia({ colorScheme: 'dark' });
   await shoot(page, 'console-dark');
   await page.emulateMedia({ colorScheme: 'light' });
+
+  await test.step('the screen is a link where the cloud has one', async () => {
+    const url = 'https://console.example/vnc_auto.html?path=%3Ftoken%3Dabc';
+    const body = JSON.stringify({ remote_console: { protocol: 'vnc', type: 'novnc', url } });
+    await fault(request, { call: { service: 'compute', method: 'POST', path: '/v2.1/servers/*/remote-consoles', status: 200, body } });
+    await dialog.getByRole('button', { name: 'Graphical console' }).click();
+    await expect(dialog.getByRole('link', { name: 'Show the screen in a new tab' })).toHaveAttribute('href', url);
+    await expect(dialog.getByRole('status')).toHaveCount(0);
+  });
   await page.keyboard.press('Escape');
   await expect(dialog).toBeHidden();
   await page.getByRole('button', { name: 'Console of web' }).click();

@@ -1,5 +1,5 @@
 // The list of deployments, and what a deployment offers at its end.
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { clearFaults, fault } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
@@ -24,6 +24,17 @@ async function ended(page: Page, run: string, state: string): Promise<void> {
   await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe(state);
 }
 
+/** The addresses of the icons that are shown without a drawing. */
+async function blankIcons(part: Locator): Promise<(string | null)[]> {
+  return part.locator('svg.icon use').evaluateAll((uses) => {
+    const isBlank = (use: Element) => {
+      const { width, height } = (use as SVGUseElement).getBBox();
+      return use.checkVisibility() && width === 0 && height === 0;
+    };
+    return uses.filter(isBlank).map((use) => use.getAttribute('href'));
+  });
+}
+
 test('a list that could not be loaded comes back with the network', async ({ page, context }) => {
   await login(page);
   const list = '**/api/v1/deployments?*';
@@ -31,6 +42,13 @@ test('a list that could not be loaded comes back with the network', async ({ pag
   await page.goto('/deployments');
   await expect(page.getByText('No connection to the server')).toBeVisible();
   await context.setOffline(true);
+  await test.step('icons that come up only now are drawn', async () => {
+    await page.keyboard.press('Control+k');
+    const commands = page.getByRole('dialog', { name: 'Commands' });
+    await expect(commands.locator('svg.icon').first()).toBeVisible();
+    await expect.poll(() => blankIcons(commands)).toEqual([]);
+    await page.keyboard.press('Escape');
+  });
   await page.unroute(list);
   const asked = page.waitForResponse((response) => response.url().includes('/api/v1/deployments?'));
   await context.setOffline(false);
@@ -72,11 +90,19 @@ test('a deployment outlives its design', async ({ page }) => {
   await ended(page, run, 'succeeded');
   expect((await page.request.delete(`/api/v1/designs/${design.id}`)).ok()).toBe(true);
   await page.goto('/deployments');
+  await expect(page.locator('[data-deployment="orphan"]')).toBeVisible();
+  const later = await api<Started>(page, 'POST', '/deployments', { name: 'later', template });
+  await ended(page, later.run, 'succeeded');
+  // The page reads the list again when its tab is shown.
+  await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+  await expect(page.locator('[data-deployment="later"]'), 'what somebody else has deployed').toBeVisible();
   await page.locator('[data-deployment="orphan"]').getByRole('link', { name: 'orphan' }).click();
   await expect(page.getByRole('heading', { name: 'orphan' })).toBeVisible();
   await expect(page.locator('[data-resource="word"]')).toBeVisible();
-  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
-  await ended(page, gone.run, 'succeeded');
+  for (const one of [deployment, later.deployment]) {
+    const gone = await api<Started>(page, 'DELETE', `/deployments/${one}`);
+    await ended(page, gone.run, 'succeeded');
+  }
 });
 
 test('the list has states, addresses and last runs, a search and a filter', async ({ page, request }) => {
@@ -122,6 +148,7 @@ test('the list has states, addresses and last runs, a search and a filter', asyn
       await ended(page, gone.run, 'succeeded');
     }
     await page.goto(`/deployments/${good.deployment}`);
+    await expect(page.getByRole('note').filter({ hasText: 'It is undeployed.' })).toContainText('what was deployed last');
     await page.getByRole('link', { name: 'Deploy again' }).click();
     await expect(page).toHaveURL(new RegExp(`/designs/${design.id}/plan\\?version=\\d+$`));
     await page.goto('/deployments');

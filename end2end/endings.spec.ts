@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot } from './support/app.ts';
+import { accessible } from './support/axe.ts';
 import { clearFaults, fault, remove } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
 
@@ -30,7 +31,11 @@ test('a session that ends in mid-run pauses it, and a resume goes on', async ({ 
   await page.goto(`/runs/${run}`);
   await ends(page, 'paused');
   await expect(page.getByText('Your session with the cloud has ended. Log in again, then resume')).toBeVisible();
+  await expect(page.getByTestId('cause').getByRole('button', { name: 'Undeploy' })).toBeEnabled();
   await shoot(page, 'run-paused');
+  await page.goto(`/deployments/${deployment}`);
+  await expect(page.getByRole('note').filter({ hasText: 'The run is paused.' })).toBeVisible();
+  await page.getByRole('link', { name: 'Watch the run' }).click();
 
   await clearFaults(request);
   await page.getByRole('button', { name: 'Resume' }).first().click();
@@ -103,6 +108,7 @@ resources:
   await expect(cause.locator('.cause-reason')).toContainText('exit code 3');
   await expect(cause.getByTestId('chain')).toContainText('waited for succeeded');
   await shoot(page, 'run-cause');
+  await accessible(page);
   await cause.getByRole('button', { name: 'Console log of web' }).click();
   await expect(page.getByRole('dialog', { name: 'Console of web' }).getByRole('log')).toContainText(/\S/);
   await page.keyboard.press('Escape');
@@ -167,7 +173,7 @@ resources:
     await page.getByRole('button', { name: 'Fold all plays' }).click();
     await expect(log).not.toContainText('TASK');
     const play = log.locator('.log-line', { hasText: 'PLAY [greet on web]' });
-    await expect(play).toContainText(/\d+ changed, .*\d+ lines/);
+    await expect(play).toContainText(/\d( ms| s|:\d\d), .*\d+ changed, .*\d+ lines/);
     await shoot(page, 'run-log-plays');
     await play.getByRole('button', { name: 'Lines of the play' }).click();
     await expect(log).toContainText('TASK [script : Run the script]');
@@ -176,7 +182,7 @@ resources:
     await expect(log).not.toContainText('looking for the licence server');
     const task = log.locator('.log-line', { hasText: 'TASK [script : Run the script]' });
     await expect(task).toContainText(/1 changed, \d+ lines/);
-    await task.getByRole('button', { name: 'Lines of the task' }).click();
+    await task.getByRole('button', { name: 'Lines of the task' }).press('Enter');
     await expect(log).toContainText('looking for the licence server');
 
     const line = log.locator('.log-line', { hasText: 'looking for the licence server' }).first();

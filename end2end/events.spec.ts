@@ -17,6 +17,7 @@ test('a deployment lists its last events and who may change it', async ({ page }
   await page.goto(`/deployments/${started.deployment}`);
   const events = page.getByRole('region', { name: 'Events' });
   await expect(events.getByRole('row').filter({ hasText: 'Deploy' })).toContainText('demo');
+  await expect(events.getByRole('row').filter({ hasText: 'Deploy' }), 'the run tells how it ended').toContainText('Accepted');
   await expect(events.locator('[data-who]')).toContainText('You may change it.');
 
   await test.step('a check is an event', async () => {

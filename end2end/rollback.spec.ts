@@ -1,6 +1,8 @@
 // Roll-back to any earlier run, with a plan; and the comparison of two runs.
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
+import { accessible } from './support/axe.ts';
+import { clearFaults, fault } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = (rest: string) => `heat_template_version: 2021-04-16
@@ -11,6 +13,8 @@ resources:
     type: OS::Neutron::Net
     properties: {name: {get_param: label}}
 ${rest}`;
+
+test.afterEach(async ({ request }) => clearFaults(request));
 
 type Started = { deployment: string; run: string };
 
@@ -34,7 +38,7 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await page.goto(`/runs/${newest}`);
     const success = page.getByTestId('success');
     await expect(success).toContainText(/It took .+ The one before took \d/);
-    await success.getByText('What changed: 1 changed').click();
+    await success.getByText('What changed: 1 updated').click();
     await expect(success.getByRole('definition')).toHaveText('net');
     await expect(success.getByRole('link', { name: 'Compare' })).toHaveAttribute('href', /\/compare\?from=/);
     await shoot(page, 'run-changes');
@@ -72,6 +76,12 @@ test('a deployment is rolled back to its first run, two updates later', async ({
   await test.step('roll back with a plan', async () => {
     await page.goto(path);
     const row = page.locator(`[data-run="${first.run}"]`);
+    await expect(row).toBeVisible();
+    await page.keyboard.press('Control+k');
+    const commands = page.getByRole('dialog', { name: 'Commands' });
+    await expect(commands.getByRole('option', { name: /^Undeploy/ })).toBeVisible();
+    await page.keyboard.press('Escape');
+    await expect(commands).toBeHidden();
     await row.getByRole('link', { name: 'Roll back to this' }).click();
     const changes = page.getByRole('region', { name: 'Changes' });
     await expect(changes.locator('[data-action="create"] [data-change="spare"]')).toBeVisible();
@@ -82,6 +92,7 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await expect(page).toHaveURL(/\/runs\//);
     await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 60_000 });
     await expect(page.getByRole('heading', { name: 'Roll back history' })).toBeVisible();
+    await expect(page.getByRole('navigation', { name: 'Breadcrumb' }).locator('[aria-current]')).toHaveText('Roll back run');
     const { resources } = await api<{ resources: { name: string }[] }>(page, 'GET', path);
     expect(resources.map((one) => one.name)).toEqual(['net', 'spare']);
     const icon = page.locator('link[rel=icon]');
@@ -92,9 +103,30 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await page.getByRole('button', { name: 'Timeline' }).click();
     await expect(page.locator('.timeline-row[data-critical="true"]')).not.toHaveCount(0);
     await shoot(page, 'timeline');
+    await accessible(page);
     await page.getByRole('button', { name: 'Graph' }).click();
     await expect(page.locator('.graph-node[data-critical="true"]')).not.toHaveCount(0);
     await shoot(page, 'graph-critical');
+    await accessible(page);
+    await page.getByRole('button', { name: 'Canvas' }).click();
+  });
+
+  await test.step('a failed update offers each earlier state', async () => {
+    const refusal = '{"NeutronError": {"type": "Odd", "message": "not today"}}';
+    await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/networks*', status: 400, body: refusal } });
+    const bad = await api<Started>(page, 'PUT', path, { name: '', template: template('  more: {type: OS::Neutron::Net}\n') });
+    await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${bad.run}`)).state, { timeout: 60_000 }).toBe('failed');
+    await clearFaults(request);
+    // The page looks for newer runs when its tab is shown.
+    await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+    await page.getByRole('note').filter({ hasText: 'Run 4 of 5; the newest is' }).getByRole('link', { name: 'Update by demo' }).click();
+    await expect(page).toHaveURL(`/runs/${bad.run}`);
+    const cause = page.getByTestId('cause');
+    await cause.getByRole('button', { name: 'Roll back to an earlier state' }).click();
+    const goals = cause.getByRole('link', { name: /^(Deploy|Update|Roll back) by demo, / });
+    await expect(goals).toHaveText([/^Roll back by/, /^Update by/, /^Update by/, /^Deploy by/]);
+    await goals.last().click();
+    await expect(page).toHaveURL(new RegExp(`${path}/plan\\?run=${first.run}`));
   });
 
   await test.step('after an undeploy nothing can be rolled back', async () => {
@@ -103,6 +135,11 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await page.goto(path);
     await expect(page.locator(`[data-run="${first.run}"]`)).toBeVisible();
     await expect(page.getByRole('link', { name: 'Roll back to this' })).toHaveCount(0);
+    await page.keyboard.press('Control+k');
+    const commands = page.getByRole('dialog', { name: 'Commands' }).getByRole('listbox');
+    await expect(commands.getByRole('option', { name: 'Keyboard shortcuts' })).toBeVisible();
+    await expect(commands.getByRole('option', { name: /^Undeploy/ })).toHaveCount(0);
+    await page.keyboard.press('Escape');
     expect(await leftovers(request)).toEqual({});
   });
 });

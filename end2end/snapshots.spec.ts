@@ -1,6 +1,7 @@
 // Snapshots of a deployment on its page: taken, restored, deleted.
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
+import { accessible } from './support/axe.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -35,8 +36,11 @@ test('a snapshot is taken, restored and deleted', async ({ page, request }) => {
   await row.getByRole('button', { name: 'Restore before the upgrade' }).click();
   const question = page.getByRole('dialog', { name: 'Restore keeper from before the upgrade?' });
   await expect(question).toContainText('All data written to them since then is lost');
+  await expect(question).toContainText(/their state at \d\d:\d\d:\d\d\./);
   await expect(question.getByRole('listitem')).toHaveText(['disk', 'web']);
+  await expect(question.getByRole('button', { name: 'Keep it as it is' })).toBeFocused();
   await shoot(page, 'snapshot-restore');
+  await accessible(page);
   await question.getByRole('button', { name: 'Restore' }).click();
   await expect(page.getByTestId('success')).toContainText('Restore succeeded', { timeout: 60_000 });
 

@@ -53,6 +53,11 @@ resources:
   const despite = page.getByRole('checkbox', { name: 'Deploy despite the quota' });
   await expect(despite).toBeVisible({ timeout: 30_000 });
   await expect(deploy).toBeDisabled();
+  await page.keyboard.press('Control+k');
+  const commands = page.getByRole('dialog', { name: 'Commands' });
+  await expect(commands.getByRole('option', { name: 'Keyboard shortcuts' })).toBeVisible();
+  await expect(commands.getByRole('option', { name: /^Start what is planned/ })).toHaveCount(0);
+  await page.keyboard.press('Escape');
   await expect(page.getByRole('main')).toContainText('floating IPs');
   await shoot(page, 'plan-quota');
   expect(await leftovers(request)).toEqual({});

@@ -55,6 +55,10 @@ test('a deployment is suspended, shown as such, and resumed', async ({ page, req
     await expect(main.getByRole('button', { name: 'Power of web' })).toHaveCount(0);
     await expect(main.getByRole('button', { name: 'Undeploy', exact: true })).toBeVisible();
     await shoot(page, 'suspended');
+    await page.goto(`${deployment}/terminal/web`);
+    const offers = page.getByRole('group', { name: 'Open a terminal' });
+    await expect(offers).toBeAttached();
+    await expect(offers.getByRole('button')).toHaveCount(0);
     await page.goto('/deployments');
     await expect(page.getByRole('row').filter({ hasText: 'sleepy' })).toContainText('Suspended');
   });

@@ -94,6 +94,10 @@ test('work on a private server in the browser', async ({ page, request, context 
   test.setTimeout(15 * 60_000);
   const complaints = watchConsole(page);
   await page.addInitScript(countLines);
+  const scripts: string[] = [];
+  page.on('request', (asked) => {
+    if (/\/pkg\/terminal\.js/.test(asked.url())) scripts.push(asked.url());
+  });
   await login(page);
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'terminal', template });
   expect(await ended(page, run)).toBe('succeeded');
@@ -104,9 +108,11 @@ test('work on a private server in the browser', async ({ page, request, context 
   await test.step('from a click to a prompt', async () => {
     const link = page.locator('[data-resource="web"]').getByRole('link', { name: 'Terminal on web' });
     await expect(link).toBeVisible({ timeout: 60_000 });
+    expect(scripts, 'the script is loaded by the first terminal only').toEqual([]);
     const begun = Date.now();
     await link.click();
     await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
+    expect(scripts).toHaveLength(1);
     console.log(`terminal: ${((Date.now() - begun) / 1000).toFixed(1)} s from click to prompt`);
     expect(await openBastionRules(request)).toHaveLength(1);
   });

@@ -1,6 +1,7 @@
 // Updates of a deployment: planned with reasons, executed, and rolled back after a failure.
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot } from './support/app.ts';
+import { accessible } from './support/axe.ts';
 import { inspect, saved } from './support/draw.ts';
 import { clearFaults, fault } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
@@ -55,7 +56,9 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
     await shoot(page, 'update-plan');
     await page.getByRole('button', { name: 'Drawing', exact: true }).click();
     await expect(node(page, 'web')).toHaveAttribute('data-state', 'plan-replace');
+    await expect(node(page, 'web')).toHaveAccessibleName(/, Replaced$/);
     await expect(node(page, 'front')).toHaveAttribute('data-state', 'plan-update');
+    await expect(node(page, 'front')).toContainText('Updated');
     await shoot(page, 'update-drawing');
   });
 
@@ -71,10 +74,14 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
     const failed = page.url();
     await page.goto(`/deployments/${made.deployment}`);
     await page.getByRole('button', { name: 'Roll back', exact: true }).click();
-    const shown = page.getByRole('dialog', { name: 'Roll back?' });
+    const shown = page.getByRole('dialog', { name: 'Roll back changing?' });
+    await expect(shown).toContainText(/its last successful change: Deploy by demo, \d\d:\d\d:\d\d\./);
     await expect(shown).toContainText('web OS::Nova::Server updated');
+    await expect(shown.getByRole('button', { name: 'Keep it as it is' })).toBeFocused();
     await shoot(page, 'roll-back-question');
-    await shown.getByRole('button', { name: 'Keep it as it is' }).click();
+    await accessible(page);
+    await page.keyboard.press('Enter');
+    await expect(shown).toBeHidden();
     await page.goto(failed);
     const cause = page.getByTestId('cause');
     await expect(cause.getByRole('button', { name: /^Resume: try web/ })).toBeVisible();
@@ -248,6 +255,7 @@ async function update(page: Page): Promise<void> {
   await expect(button).toBeEnabled({ timeout: 60_000 });
   await button.click();
   const question = page.getByRole('dialog');
+  await expect(question).toContainText('web: A new server is created from its image. Data on its own disk is lost');
   await expect(question).toContainText('web  OS::Nova::Server  replaced');
   await question.getByRole('button', { name: 'Update', exact: true }).click();
   await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });

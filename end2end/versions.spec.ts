@@ -64,6 +64,7 @@ test('a version is compared on the canvas and in text, labelled, and restored', 
   await expect(changes.getByRole('listitem')).toContainText([/Added since .*resources\.back/, /Changed since .*resources\.web/]);
   await expect(changes).toContainText('m1.large');
   await expect(node(page, 'back')).toHaveAttribute('data-state', 'plan-create');
+  await expect(node(page, 'back')).toHaveAccessibleName(/, New$/);
   await expect(node(page, 'web')).toHaveAttribute('data-state', 'plan-update');
   await expect(node(page, 'front')).toHaveAttribute('data-state', 'idle');
   await changes.getByRole('button', { name: 'Show back on the canvas' }).click();
@@ -77,6 +78,7 @@ test('a version is compared on the canvas and in text, labelled, and restored', 
   const ghost = page.getByTestId('canvas').locator('.node[data-name="web"]');
   await expect(ghost).toHaveAttribute('data-state', 'plan-delete');
   await expect(ghost).toHaveAttribute('data-ghost', 'true');
+  await expect(ghost).toContainText('Removed');
   await shoot(page, 'removed');
   await page.keyboard.press('Control+z');
   await expect(node(page, 'web')).toHaveAttribute('data-state', 'plan-update');

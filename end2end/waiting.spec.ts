@@ -60,7 +60,7 @@ test('a running step tells what the cloud says, and a waiting one what it waits 
     await step('net:delete').click();
     await expect(page.locator('.step-detail .state')).toHaveText('Removed');
     await page.getByRole('button', { name: 'Graph' }).click();
-    await expect(page.locator('[data-graph-step="net:delete"]')).toHaveAccessibleName(/^net Delete, Removed/);
+    await expect(page.locator('[data-graph-step="net:delete"]')).toHaveAccessibleName(/^net Remove, Removed/);
     await page.getByRole('button', { name: 'Timeline' }).click();
     await expect(page.locator('.timeline-row', { hasText: 'net:delete' })).toContainText('Removed');
     await page.getByRole('button', { name: 'Canvas' }).click();
@@ -112,6 +112,7 @@ resources:
   await chain.getByRole('button', { name: 'port:create' }).click();
   await expect(page.locator('.step-detail strong')).toHaveText('port:create');
   await expect(cause.getByRole('link', { name: 'Roll back' }), 'nothing was complete before').toHaveCount(0);
+  await expect(page.getByRole('main'), 'names stand as code, not in backticks').not.toContainText('`');
   await shoot(page, 'run-chain');
   await clearFaults(request);
   await cause.getByRole('button', { name: 'Resume: try subnet:create again' }).click();

@@ -97,6 +97,50 @@ test('a page goes on by itself when the server restarts in mid-run @full', async
   expect(await leftovers(request)).toEqual({});
 });
 
+/** A run that waits for some seconds. */
+const pause = (seconds: number) => `heat_template_version: 2021-04-16
+resources:
+  pause: {type: OS::Heat::Delay, properties: {min_wait: ${seconds}}}
+`;
+const stream = /\/api\/v1\/runs\/[^/]+\/stream/;
+
+test('a page that is told to ask again does so', async ({ page }) => {
+  await login(page);
+  // Too slow for live events, then a server that stops.
+  const codes = [1013, 1012];
+  let opened = 0;
+  await page.routeWebSocket(stream, (socket) => {
+    const code = codes[opened];
+    opened += 1;
+    if (code) void socket.close({ code, reason: 'resume after 0' });
+    else socket.connectToServer();
+  });
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'told', template: pause(6), parameters: {} });
+  await page.goto(`/runs/${run}`);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
+  expect(opened).toBeGreaterThan(codes.length);
+  const lines = (await stored(page, run, 0)).filter((event) => event.type === 'log');
+  await expect(page.locator('.log-line')).toHaveCount(lines.length);
+  const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, removal.run);
+});
+
+test('a page whose connection has died without a word looks for itself @full', async ({ page }) => {
+  await login(page);
+  await page.routeWebSocket(stream, (socket) => {
+    const server = socket.connectToServer();
+    server.onMessage(() => {});
+    server.onClose(() => {});
+  });
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'deaf', template: pause(4), parameters: {} });
+  await page.goto(`/runs/${run}`);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'running');
+  await ended(page, run);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 45_000 });
+  const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, removal.run);
+});
+
 /** Compares the lines of the page with the stored ones. Returns the latter. */
 async function allAreShown(page: Page, run: string): Promise<LogEvent[]> {
   const wanted = (await stored(page, run, 0)).filter((event) => event.type === 'log');

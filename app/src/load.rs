@@ -1,11 +1,41 @@
 //! Data that a page fetches after mount, and its display while loading and after a failure.
 
-use std::{future::Future, pin::Pin};
+use std::{future::Future, pin::Pin, time::Duration};
 
 use api::Problem;
 use leptos::prelude::*;
 
-use crate::{client::Answer, ui::problem::ProblemCard};
+use crate::{browser, client::Answer, ui::problem::ProblemCard};
+
+/// Interval of reloads while a run is active, which changes the displayed values.
+const BUSY_REFRESH: Duration = Duration::from_secs(4);
+/// Interval of reloads at other times, for what others and the server itself do: checks, runs, permissions.
+const IDLE_REFRESH: Duration = Duration::from_secs(30);
+
+/// Calls `reload` at intervals while the page's tab can be seen, and when it is shown again. `busy` is true while a run is
+/// active.
+pub fn keep_fresh(busy: Memo<bool>, reload: impl Fn() + Copy + 'static) {
+    let reload = move || {
+        if browser::is_visible() {
+            reload();
+        }
+    };
+    Effect::new(move |_| {
+        let interval = if busy.get() {
+            BUSY_REFRESH
+        } else {
+            IDLE_REFRESH
+        };
+        let tick = set_interval_with_handle(reload, interval);
+        let shown = window_event_listener(leptos::ev::visibilitychange, move |_| reload());
+        on_cleanup(move || {
+            shown.remove();
+            if let Ok(tick) = tick {
+                tick.clear();
+            }
+        });
+    });
+}
 
 /// State of a fetch.
 #[derive(Clone, Debug, PartialEq)]

@@ -171,6 +171,19 @@ pub fn time_of_day(milliseconds: f64, offset_minutes: f64) -> String {
     )
 }
 
+/// An RFC 3339 time as time of day in the browser's zone, with the date unless it is within a day. Only in the browser.
+pub fn moment(time: &str) -> String {
+    let Some(at_ms) = parse(time) else {
+        return time.to_owned();
+    };
+    let clock = time_of_day(at_ms, js_sys::Date::new_0().get_timezone_offset());
+    if (at_ms - browser::now_ms()).abs() < 86_400_000.0 {
+        clock
+    } else {
+        format!("{} {clock}", day(time))
+    }
+}
+
 /// The age of a time, with the exact time on hover.
 #[component]
 pub fn Ago(

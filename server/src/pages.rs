@@ -82,8 +82,9 @@ pub fn routes(services: &Services) -> Router<Services> {
         )
 }
 
-/// The static files: programs, styles, fonts, icons. A program's folder never changes, so browsers cache it. Other
-/// names stay the same in all builds, so browsers revalidate them.
+/// The static files: programs, styles, fonts, icons. A program's folder never changes, so browsers cache it. The pages ask
+/// for the icons by a version, so browsers cache these for a day: new ones are drawn without a network, too. Other names
+/// stay the same in all builds, so browsers revalidate them.
 pub fn files(config: &Config) -> Router<Services> {
     let folder = ServeDir::new(config.site.join("pkg"))
         .precompressed_br()
@@ -97,12 +98,14 @@ async fn keep(request: Request, next: Next) -> Response {
     let path = request.uri().path().strip_prefix("/pkg/");
     let is_program = path.is_some_and(|path| path.starts_with(PROGRAM));
     let is_worker = is_program && path.is_some_and(|path| path.ends_with("/worker.js"));
+    let has_version = request.uri().query().is_some_and(|it| it.starts_with("v="));
+    let is_sprite = path == Some("icons.svg") && has_version;
     let mut response = next.run(request).await;
     // A missing file can appear after an update.
-    let how = if is_program && !response.status().is_client_error() {
-        "public, max-age=31536000, immutable"
-    } else {
-        "public, no-cache"
+    let how = match response.status().is_client_error() {
+        false if is_program => "public, max-age=31536000, immutable",
+        false if is_sprite => "public, max-age=86400",
+        _ => "public, no-cache",
     };
     let set = response.headers_mut();
     set.insert(header::CACHE_CONTROL, HeaderValue::from_static(how));

@@ -66,7 +66,7 @@ pub fn step_verb(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Create => "Create",
         StepKind::Update => "Update",
-        StepKind::Delete => "Delete",
+        StepKind::Delete => "Remove",
         StepKind::WaitForSsh => "Wait for SSH",
         StepKind::OpenBastion => "Open the bastion",
         StepKind::CloseBastion => "Close the bastion",

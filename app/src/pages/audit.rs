@@ -77,6 +77,9 @@ fn Turner(offset: RwSignal<usize>, is_full: bool) -> impl IntoView {
     view! { {newer} {older} }
 }
 
+/// Status of the answer to a request whose work begins with the answer, such as a run.
+const ACCEPTED: u32 = 202;
+
 /// Events as a table.
 #[component]
 pub fn EventTable(
@@ -88,6 +91,8 @@ pub fn EventTable(
         let result = match &event.code {
             Some(code) if event.status < 500 => format!("Refused: {code}"),
             Some(code) => format!("Failed: {code}"),
+            // The work goes on after the answer, and may still fail.
+            None if event.status == ACCEPTED => "Accepted".to_owned(),
             None if event.status < 400 => "Done".to_owned(),
             None => event.status.to_string(),
         };

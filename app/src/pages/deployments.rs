@@ -7,9 +7,9 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
-    browser, client,
+    client,
     frame::{Crumb, use_frame},
-    load::Load,
+    load::{Load, keep_fresh},
     pages::deployment::remove::remove_action,
     session::use_session,
     time::Ago,
@@ -27,7 +27,12 @@ const ROWS: usize = 50;
 pub fn DeploymentsPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Deployments")]);
     let deployments = Load::new(client::deployments);
-    refresh_while_busy(deployments);
+    let busy = Memo::new(move |_| {
+        deployments.with(|all| {
+            all.is_some_and(|all| all.iter().any(|it| it.state == DeploymentState::Busy))
+        })
+    });
+    keep_fresh(busy, move || deployments.reload());
     let has_some =
         Memo::new(move |_| deployments.with(|all| all.is_some_and(|all| !all.is_empty())));
     // The table outlives a reload, which keeps the focus of its controls.
@@ -59,33 +64,6 @@ pub fn DeploymentsPage() -> impl IntoView {
             {list}
         </div>
     }
-}
-
-/// Reloads while a run is active, because the run changes the displayed states.
-fn refresh_while_busy(deployments: Load<Vec<Deployment>>) {
-    let busy = Memo::new(move |_| {
-        deployments.with(|all| {
-            all.is_some_and(|all| all.iter().any(|it| it.state == DeploymentState::Busy))
-        })
-    });
-    Effect::new(move |_| {
-        if !busy.get() {
-            return;
-        }
-        let tick = set_interval_with_handle(
-            move || {
-                if browser::is_visible() {
-                    deployments.reload();
-                }
-            },
-            std::time::Duration::from_secs(4),
-        );
-        on_cleanup(move || {
-            if let Ok(tick) = tick {
-                tick.clear();
-            }
-        });
-    });
 }
 
 /// Filter by state. The words are those of the address and of the buttons.

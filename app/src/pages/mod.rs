@@ -1,8 +1,9 @@
-//! The pages, one file each.
+//! The pages, one file each, and the consequences of a plan, which several of them show.
 
 pub mod audit;
 pub mod catalog;
 pub mod catalog_item;
+pub mod consequences;
 pub mod deployment;
 pub mod deployments;
 pub mod designs;

@@ -130,8 +130,10 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         let buttons = (is_newest && state.is_final()).then(
             || view! { <ResumeButton view step=retried /><RollBack view /><UndeployButton view force /> },
         );
-        let resume_paused = (is_newest && state == RunState::Paused)
-            .then(|| view! { <ResumeButton view step=None /> });
+        let is_paused = is_newest && state == RunState::Paused;
+        let resume_paused = is_paused.then(|| view! { <ResumeButton view step=None /> });
+        let undeploy_paused = (is_paused && matches!(kind, RunKind::Deploy | RunKind::Update))
+            .then(|| view! { <UndeployButton view force /> });
         Some(view! {
             <section
                 class="cause" data-testid="cause" data-look=state.look()
@@ -144,7 +146,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                     {(!error.is_empty()).then(|| view! { <p class="cause-reason">{prose(&error)}</p> })}
                     {chain}
                     {is_advised.then(|| view! { <p class="quiet">{advice(state, kind)}</p> })}
-                    <div class="cause-actions">{resume_paused}{edit}{buttons}{log_button}{console}</div>
+                    <div class="cause-actions">{resume_paused}{edit}{buttons}{undeploy_paused}{log_button}{console}</div>
                 </div>
                 <button
                     type="button" class="button" data-look="ghost" data-size="icon" aria-label="Close" on:click=move |_| closed.set(true)
@@ -217,6 +219,9 @@ fn property_at_fault<'a>(error: &str, kind: StepKind, properties: &[&'a str]) ->
 
 fn advice(state: RunState, kind: RunKind) -> &'static str {
     match (state, kind) {
+        (RunState::Paused, RunKind::Deploy | RunKind::Update) => {
+            "Your session with the cloud has ended. Log in again, then resume. Completed steps are not repeated. Or undeploy to remove all resources of the deployment."
+        }
         (RunState::Paused, _) => {
             "Your session with the cloud has ended. Log in again, then resume. Completed steps are not repeated."
         }
@@ -427,6 +432,7 @@ mod tests {
         assert!(!of(RunKind::Snapshot).contains("Resume"));
         assert!(advice(RunState::Cancelled, RunKind::Update).contains("Created resources stay"));
         assert!(advice(RunState::Paused, RunKind::Undeploy).contains("Log in again"));
+        assert!(advice(RunState::Paused, RunKind::Deploy).contains("undeploy to remove"));
     }
 
     #[test]

@@ -10,8 +10,8 @@ use planner::workflow::copy_of;
 pub enum Outcome {
     /// The resource was created.
     Created,
-    /// The resource was changed in place.
-    Changed,
+    /// The resource was updated in place.
+    Updated,
     /// A new one took its place.
     Replaced,
     /// Software was installed or configured.
@@ -25,7 +25,7 @@ impl Outcome {
     pub fn title(self) -> &'static str {
         match self {
             Self::Created => "Created",
-            Self::Changed => "Changed",
+            Self::Updated => "Updated",
             Self::Replaced => "Replaced",
             Self::Configured => "Configured",
             Self::Removed => "Removed",
@@ -49,7 +49,7 @@ pub fn changed(run: &Run) -> BTreeMap<Outcome, Vec<String>> {
     for step in &run.steps {
         let outcome = match step.kind {
             StepKind::Create => Outcome::Created,
-            StepKind::Update => Outcome::Changed,
+            StepKind::Update => Outcome::Updated,
             StepKind::Configure => Outcome::Configured,
             StepKind::Delete => Outcome::Removed,
             _ => continue,
@@ -112,7 +112,7 @@ mod tests {
         ];
         assert_eq!(
             summary_of(&done),
-            "1 created, 1 changed, 1 replaced, 1 configured, 1 removed"
+            "1 created, 1 updated, 1 replaced, 1 configured, 1 removed"
         );
         assert_eq!(summary_of(&done[6..]), "");
     }

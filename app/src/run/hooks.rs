@@ -68,8 +68,8 @@ fn said(step: &str) -> String {
     let (resource, hook) = step.rsplit_once(':').unwrap_or((step, ""));
     let done = |action: &str| match action {
         "create" => "created",
-        "update" => "changed",
-        _ => "deleted",
+        "update" => "updated",
+        _ => "removed",
     };
     match hook.split_once('-') {
         Some(("pre", action)) => {
@@ -97,7 +97,7 @@ mod tests {
         );
         assert_eq!(
             said("web:post-update"),
-            "The run waits for you: `web` is changed."
+            "The run waits for you: `web` is updated."
         );
     }
 }

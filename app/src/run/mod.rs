@@ -56,7 +56,7 @@ use crate::{
     designer::board::Board,
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
-    load::{Load, Loaded},
+    load::{Load, Loaded, keep_fresh},
     session::use_session,
     time,
     ui::state::run_title,
@@ -145,6 +145,17 @@ impl RunView {
         })
     }
 
+    /// True if the run can be cancelled. Tracks.
+    pub fn is_active(self) -> bool {
+        self.feed.model.with(|model| {
+            let state = model.as_ref().map(|model| model.run.state);
+            matches!(
+                state,
+                Some(RunState::Queued | RunState::Running | RunState::Failing)
+            )
+        })
+    }
+
     /// Loads what other runs may have changed.
     pub fn refresh(self) {
         self.runs.reload();
@@ -211,7 +222,7 @@ pub fn RunPage() -> impl IntoView {
         }),
         selected: RwSignal::new(None),
     };
-    keep_fresh(view);
+    refresh(view);
     look_for_successor(view);
     away::keep_tab_icon(view);
     Effect::new(move |before: Option<()>| {
@@ -253,12 +264,10 @@ pub fn RunPage() -> impl IntoView {
         ]
     });
     let cancel = view.canceller();
+    let session = use_session();
+    let cancel = Command::new("Run", "ban", "Cancel the run", move || cancel.run(()));
     use_palette().register(vec![
-        Command::new("Run", "ban", "Cancel the run", move || {
-            if !untrack(|| view.is_over()) {
-                cancel.run(());
-            }
-        }),
+        cancel.when(move || session.can_change() && view.is_active()),
         Command::new("Run", "terminal", "Show the log of all steps", move || {
             view.selected.try_set(None);
         }),
@@ -302,8 +311,8 @@ fn look_for_successor(view: RunView) {
 }
 
 /// Loads deployment and runs again when they can have changed: at the end of the run, after its last event (a rollback
-/// may follow), and when the user returns to the page.
-fn keep_fresh(view: RunView) {
+/// may follow), when the user returns to the page, and now and then after the end: others may have begun the next run.
+fn refresh(view: RunView) {
     let freshness = Memo::new(move |_| view.feed.freshness.get());
     let is_over = Memo::new(move |_| view.is_over());
     Effect::new(move |before: Option<(Freshness, bool)>| {
@@ -316,6 +325,11 @@ fn keep_fresh(view: RunView) {
     Effect::new(move |_| {
         let back = window_event_listener(leptos::ev::focus, move |_| view.refresh());
         on_cleanup(move || back.remove());
+    });
+    keep_fresh(Memo::new(|_| false), move || {
+        if untrack(|| view.is_over()) {
+            view.refresh();
+        }
     });
 }
 

@@ -12,11 +12,11 @@ pub struct Question {
     pub title: String,
     /// Consequences, one paragraph each.
     pub body: Vec<String>,
-    /// Names of the removed objects, as a list.
+    /// Names of the affected objects, as a list.
     pub items: Vec<String>,
     /// Verb on the button.
     pub action: String,
-    /// True if the action is destructive.
+    /// True if the action is destructive. The focus is on the other button then.
     pub danger: bool,
 }
 
@@ -109,11 +109,11 @@ pub fn ConfirmDialog() -> impl IntoView {
                                 </ul>
                             })}
                             <div class="dialog-actions">
-                                <button type="button" class="button" on:click=move |_| close()>
+                                <button type="button" class="button" autofocus=question.danger on:click=move |_| close()>
                                     {if question.danger { "Keep it as it is" } else { "Cancel" }}
                                 </button>
                                 <button
-                                    type="button" class="button" data-look=if question.danger { "danger" } else { "primary" } autofocus
+                                    type="button" class="button" data-look=if question.danger { "danger" } else { "primary" } autofocus=!question.danger
                                     on:click=move |_| { close(); yes.run(()) }
                                 >
                                     {question.action}

@@ -21,6 +21,8 @@ pub struct Command {
     pub keys: Option<&'static str>,
     /// True if the frame handles these keys. False for a page with its own key handling.
     pub listens: bool,
+    /// True while the command applies. `None` if it always does.
+    pub applies: Option<Signal<bool>>,
     /// Function of the command.
     pub run: Callback<()>,
 }
@@ -39,8 +41,15 @@ impl Command {
             icon,
             keys: None,
             listens: true,
+            applies: None,
             run: Callback::new(move |()| run()),
         }
+    }
+
+    /// Offers the command only while this is true.
+    pub fn when(mut self, applies: impl Fn() -> bool + Send + Sync + 'static) -> Command {
+        self.applies = Some(Signal::derive(applies));
+        self
     }
 
     /// Adds keys that the frame handles.
@@ -99,13 +108,15 @@ impl Palette {
         });
     }
 
-    /// All commands, starting with those of the newest page.
+    /// All commands that apply, starting with those of the newest page.
     pub fn commands(self) -> Vec<Command> {
+        let applies = |command: &&Command| {
+            let applies = command.applies.and_then(|applies| applies.try_get());
+            applies != Some(false)
+        };
         self.sets.with(|sets| {
-            sets.iter()
-                .rev()
-                .flat_map(|(_, commands)| commands.iter().cloned())
-                .collect()
+            let commands = sets.iter().rev().flat_map(|(_, commands)| commands);
+            commands.filter(applies).cloned().collect()
         })
     }
 }
@@ -161,6 +172,7 @@ pub fn CommandPalette() -> impl IntoView {
                 icon,
                 keys: None,
                 listens: false,
+                applies: None,
                 run: go(href),
             };
             if let Ok(designs) = client::designs().await {

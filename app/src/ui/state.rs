@@ -1,7 +1,7 @@
 //! Badges for states: an icon and a word, with a matching colour.
 //!
 //! One vocabulary on all pages. A step or run succeeds; a resource is ready or removed; a deployment is deployed or
-//! undeployed. Until then each of them is running, or waits.
+//! undeployed. Until then each of them is running, or waits. A plan creates, updates, replaces or removes a resource.
 //!
 //! The API's words are stable, and most names are the same word. These differ:
 //!
@@ -11,16 +11,18 @@
 //! | step of kind `delete` | `succeeded` | Removed | the state of its resource, as on the canvas |
 //! | step of kind `delete` | `running` | Removing | the same |
 //! | resource | `deleting`, `deleted` | Removing, Removed | the buttons say "Remove" |
+//! | change in a plan | `delete` | Remove, removed | the state that it leads to |
 //! | deployment | `busy` | Running | one of its runs is active |
 //! | run | `cancelling`, `cancelled` | Being replaced, Replaced | only if an update replaces it |
 //!
-//! The mapping is here alone: [`StepLook`] for steps, [`look_of`] for the canvas, [`StateBadge`] and [`run_badge`] for the
-//! rest. `data-state` contains the API's word, `data-look` the look; the style sheet sets its colour.
+//! The mapping is here alone: [`StepLook`] for steps, [`look_of`] for the canvas, [`action_done`] for plans,
+//! [`StateBadge`] and [`run_badge`] for the rest. `data-state` contains the API's word, `data-look` the look; the style
+//! sheet sets its colour.
 
 use std::borrow::Cow;
 
 use api::{
-    DeploymentState, FindingKind, ResourceState, Run, RunKind, RunState, RunStep, Scaling,
+    Action, DeploymentState, FindingKind, ResourceState, Run, RunKind, RunState, RunStep, Scaling,
     ServiceState, StepKind, StepState,
 };
 use leptos::prelude::*;
@@ -94,8 +96,28 @@ pub fn step_word(state: StepState) -> &'static str {
     }
 }
 
+/// What happens to a resource by a plan, for users: `web is replaced`.
+pub fn action_done(action: Action) -> &'static str {
+    match action {
+        Action::Create => "created",
+        Action::Update => "updated",
+        Action::Replace => "replaced",
+        Action::Delete => "removed",
+        Action::None => "unchanged",
+    }
+}
+
+/// Word and look on the canvas of a resource that a plan or a newer version changes, and the name for users.
+const PLANNED: [(&str, &str); 4] = [
+    ("plan-create", "New"),
+    ("plan-update", "Updated"),
+    ("plan-replace", "Replaced"),
+    ("plan-delete", "Removed"),
+];
+
 /// Look of a resource on the canvas, and the name of its state for users. `word` is the API's word of a [`ResourceState`],
-/// of a [`FindingKind`] that is a damage, or of the [`StepState`] of a step that is at work on it.
+/// of a [`FindingKind`] that is a damage, or of the [`StepState`] of a step that is at work on it, or `plan-` with the API's
+/// word of an [`Action`].
 pub fn look_of(word: &str) -> (&'static str, &'static str) {
     const RESOURCE: [ResourceState; 7] = [
         ResourceState::Creating,
@@ -130,9 +152,11 @@ pub fn look_of(word: &str) -> (&'static str, &'static str) {
         kind: StepKind::Create,
         state,
     });
+    let planned = || PLANNED.into_iter().find(|(planned, _)| *planned == word);
     find(word, RESOURCE.into_iter())
         .or_else(|| find(word, steps))
         .or_else(|| find(word, DAMAGE.into_iter()))
+        .or_else(planned)
         .unwrap_or(("idle", ""))
 }
 
@@ -147,6 +171,10 @@ pub fn icon_of(look: &str) -> &'static str {
         "cancelled" => "ban",
         "paused" => "circle-pause",
         "skipped" => "skip-forward",
+        "plan-create" => "plus",
+        "plan-update" => "pencil",
+        "plan-replace" => "replace",
+        "plan-delete" => "minus",
         _ => "circle-minus",
     }
 }
@@ -422,11 +450,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_plan_removes_is_called_as_its_state_afterwards() {
+        let removed = ResourceState::Deleted.title();
+        assert_eq!(look_of("plan-delete").1, removed);
+        assert_eq!(action_done(Action::Delete), removed.to_lowercase());
+    }
+
+    #[test]
     fn a_word_of_the_canvas_means_the_resource_first() {
         assert_eq!(look_of("ready"), ("succeeded", "Ready"));
         assert_eq!(look_of("waiting"), ("waiting", "Waiting"));
         assert_eq!(look_of("retrying"), ("retrying", "Retrying"));
         assert_eq!(look_of("gone"), ("failed", "Gone"));
+        assert_eq!(look_of("plan-replace"), ("plan-replace", "Replaced"));
         assert_eq!(look_of("idle"), ("idle", ""));
     }
 }

@@ -273,7 +273,7 @@ impl Error {
             Error::BadName(_) => {
                 "Use 1 to 63 letters, digits, `-` and `_`, and begin with a letter or digit."
             }
-            Error::Refused(_) => "Mend the problems that are listed and try again.",
+            Error::Refused(_) => "Correct the problems that are listed and try again.",
             Error::QuotaExceeded(_) => {
                 "Free what the project no longer uses, ask for a higher quota, or deploy anyway with `despite_quota`."
             }
@@ -283,7 +283,7 @@ impl Error {
             Error::NotPossibleNow(_) | Error::Lost(_) | Error::NotPermitted(_) => return None,
             Error::NoVault => "Log in with a password or an application credential.",
             Error::ItemRefused(_) => {
-                "Mend the problems that are listed, pack it and upload it again."
+                "Correct the problems that are listed, pack it and upload it again."
             }
             Error::RepositoryRefused(_) => {
                 "Correct the address, or pack the item's folder as tar.gz or zip and upload it."

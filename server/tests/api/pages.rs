@@ -101,19 +101,24 @@ async fn files_are_served_compressed_and_asked_for_again_only_when_they_change()
 }
 
 #[tokio::test]
-async fn a_program_is_kept_for_good_and_a_missing_one_is_not() {
+async fn a_program_is_kept_for_good_icons_for_a_day_and_what_is_missing_not() {
     let stack = Stack::start().await;
     fs::create_dir(stack.site().join("pkg/app-1")).unwrap();
     fs::write(stack.site().join("pkg/app-1/stackloom.js"), b"").unwrap();
-    fs::write(stack.site().join("pkg/icons.svg"), b"<svg/>").unwrap();
     let browser = stack.stranger();
+    let kept = async |path: &str| {
+        let file = browser.get(&format!("/pkg/{path}")).await;
+        file.headers()[header::CACHE_CONTROL].clone()
+    };
+    assert_eq!(kept("icons.svg?v=1").await, "public, no-cache");
+    fs::write(stack.site().join("pkg/icons.svg"), b"<svg/>").unwrap();
     for (path, how) in [
         ("app-1/stackloom.js", "public, max-age=31536000, immutable"),
         ("app-2/stackloom.js", "public, no-cache"),
+        ("icons.svg?v=1", "public, max-age=86400"),
         ("icons.svg", "public, no-cache"),
     ] {
-        let file = browser.get(&format!("/pkg/{path}")).await;
-        assert_eq!(file.headers()[header::CACHE_CONTROL], how, "{path}");
+        assert_eq!(kept(path).await, how, "{path}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Fonts and icons from npm packages with exact versions (`style/package.json`), served by our own server.
 //!
 //! Fonts: the latin subset of the upright variable fonts, `fonts/inter.woff2` and `fonts/jetbrains-mono.woff2`. Icons:
-//! those listed in `style/icons.txt`, one per line, as symbols of one sprite: `<use href="/pkg/icons.svg#server">`.
-//! Each symbol sets stroke and size; the colour is `currentColor`.
+//! those listed in `style/icons.txt`, one per line, as symbols of one sprite: `<use href="/pkg/icons.svg?v=…#server">`
+//! (see `app/src/ui/icon.rs`). Each symbol sets stroke and size; the colour is `currentColor`.
 
 use std::path::Path;
 

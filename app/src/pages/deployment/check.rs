@@ -14,6 +14,7 @@ use super::proposal::{Proposals, changed, problems};
 use crate::{
     client,
     load::Load,
+    pages::consequences,
     session::use_session,
     time::Ago,
     ui::{Icon, Question, data_table, prose, state::StateBadge, use_toasts},
@@ -187,11 +188,7 @@ fn question(name: &str, plan: &Plan) -> Question {
     let mut body = vec![String::from(
         "The template stays as it is. These resources are restored to it:",
     )];
-    if replaces {
-        body.push(String::from(
-            "Replaced resources are deleted at the end, with their data.",
-        ));
-    }
+    body.extend(consequences::losses(plan));
     body.extend(problems(plan));
     let items = changed(plan).map(|change| {
         let because = change.because.as_deref().unwrap_or("changed");

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use api::{Action, Deployment, DeploymentState, Plan, PlanRequest, ScaleRequest, ScalingGroup};
 use leptos::{ev::SubmitEvent, prelude::*};
 
-use super::proposal::{Proposals, problems};
+use super::proposal::{Proposals, changed, problems};
 use crate::{
-    browser, client,
+    client,
     load::Load,
+    pages::consequences,
     session::use_session,
-    time,
+    time::moment,
     ui::{Icon, Question, data_table},
 };
 
@@ -144,20 +145,6 @@ fn scaler(deployment: Load<Deployment>) -> Callback<(ScalingGroup, Option<String
     )
 }
 
-/// Time of day in the browser's zone, with the date unless it is within a day.
-fn moment(time: &str) -> String {
-    let Some(at_ms) = time::parse(time) else {
-        return time.to_owned();
-    };
-    let offset = js_sys::Date::new_0().get_timezone_offset();
-    let clock = time::time_of_day(at_ms, offset);
-    if (at_ms - browser::now_ms()).abs() < 86_400_000.0 {
-        clock
-    } else {
-        format!("{} {clock}", time::day(time))
-    }
-}
-
 /// The confirmation with the plan's problems and changes.
 fn question(group: &ScalingGroup, scaling: &ScaleRequest, to: u64, plan: &Plan) -> Question {
     let count = |wanted: Action| {
@@ -165,7 +152,7 @@ fn question(group: &ScalingGroup, scaling: &ScaleRequest, to: u64, plan: &Plan) 
         changes.filter(|change| change.action == wanted).count()
     };
     let mut body = vec![format!(
-        "{} to create, {} to update, {} to replace, {} to delete. Failed members go first, then the oldest.",
+        "{} to create, {} to update, {} to replace, {} to remove. Failed members go first, then the oldest.",
         count(Action::Create),
         count(Action::Update),
         count(Action::Replace),
@@ -177,19 +164,11 @@ fn question(group: &ScalingGroup, scaling: &ScaleRequest, to: u64, plan: &Plan) 
             moment(until)
         ));
     }
+    body.extend(consequences::losses(plan));
     body.extend(problems(plan));
-    let items = plan.changes.iter().filter_map(|change| {
-        let how = match change.action {
-            Action::Create => "created",
-            Action::Replace => "replaced",
-            Action::Delete => "deleted",
-            Action::Update | Action::None => return None,
-        };
-        Some(format!(
-            "{}  {}  {how}",
-            change.resource, change.resource_type
-        ))
-    });
+    let items = changed(plan)
+        .filter(|change| change.action != Action::Update)
+        .map(consequences::line);
     Question {
         title: format!("Scale {}: {} → {to}?", group.name, group.size),
         body,

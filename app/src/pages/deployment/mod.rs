@@ -9,12 +9,13 @@ mod events;
 mod groups;
 mod items;
 mod live;
+mod next_steps;
 mod outputs;
 mod permission;
 mod power;
 mod proposal;
 pub mod remove;
-pub mod roll_back;
+mod roll_back;
 pub mod runs;
 mod services;
 mod snapshots;
@@ -22,11 +23,11 @@ mod strays;
 mod suspension;
 pub mod undeploy;
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
 
 use api::{
     DeployedResource, Deployment, DeploymentState, FindingKind, LiveResource, LiveServer,
-    ResourceState, Run, RunState,
+    ResourceState, Run,
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -34,12 +35,11 @@ use leptos_router::hooks::{use_navigate, use_params_map};
 
 use self::design::{DesignVersionLink, KnownDesign, known_design};
 use crate::{
-    browser,
     client::{self, Force},
     designer::board::Board,
     frame::{Crumb, use_frame},
     links::DesignLink,
-    load::Load,
+    load::{Load, keep_fresh},
     pages::terminal,
     session::use_session,
     time::Ago,
@@ -60,7 +60,13 @@ pub fn DeploymentPage() -> impl IntoView {
         let id = id.get();
         async move { client::runs(&id).await }
     });
-    refresh(deployment, runs);
+    let busy = Memo::new(move |_| {
+        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
+    });
+    keep_fresh(busy, move || {
+        deployment.reload();
+        runs.reload();
+    });
     let name = move || deployment.with(|it| it.map(|it| it.name.clone()));
     use_frame().crumbs(move || {
         vec![
@@ -69,16 +75,16 @@ pub fn DeploymentPage() -> impl IntoView {
         ]
     });
     let ask = undeploy::undeploy_action();
-    use_palette().register(vec![Command::new(
-        "Deployment",
-        "trash-2",
-        "Undeploy",
-        move || {
-            if let Some(deployment) = deployment.peek() {
-                ask.run((deployment, Force::No));
-            }
-        },
-    )]);
+    let session = use_session();
+    let undeploy = Command::new("Deployment", "trash-2", "Undeploy", move || {
+        if let Some(deployment) = deployment.peek() {
+            ask.run((deployment, Force::No));
+        }
+    });
+    use_palette().register(vec![undeploy.when(move || {
+        let state = deployment.with(|it| it.map(|it| it.state));
+        session.can_change() && state.is_some_and(can_be_undeployed)
+    })]);
     let is_here = Memo::new(move |_| deployment.with(|it| it.is_some()));
     let body = move || {
         if is_here.get() {
@@ -94,37 +100,12 @@ pub fn DeploymentPage() -> impl IntoView {
     }
 }
 
-/// Interval of reloads while a run is active, which changes the displayed values.
-const BUSY_REFRESH: Duration = Duration::from_secs(4);
-/// Interval of reloads at other times, for what others and the server itself do: checks, runs, permissions.
-const IDLE_REFRESH: Duration = Duration::from_secs(30);
-
-/// Reloads while the page's tab can be seen.
-fn refresh(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
-    let busy = Memo::new(move |_| {
-        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
-    });
-    Effect::new(move |_| {
-        let interval = if busy.get() {
-            BUSY_REFRESH
-        } else {
-            IDLE_REFRESH
-        };
-        let reload = move || {
-            if browser::is_visible() {
-                deployment.reload();
-                runs.reload();
-            }
-        };
-        let tick = set_interval_with_handle(reload, interval);
-        let shown = window_event_listener(leptos::ev::visibilitychange, move |_| reload());
-        on_cleanup(move || {
-            shown.remove();
-            if let Ok(tick) = tick {
-                tick.clear();
-            }
-        });
-    });
+/// True in the states in which an undeploy is offered.
+fn can_be_undeployed(state: DeploymentState) -> bool {
+    matches!(
+        state,
+        DeploymentState::Deployed | DeploymentState::Failed | DeploymentState::Suspended
+    )
 }
 
 /// Each part reads only its own data, so that a changed state does not redraw the canvas.
@@ -213,59 +194,8 @@ fn Head(
             </div>
             <Actions it=it.clone() deployment runs design command />
         </header>
-        <NextSteps it runs />
+        <next_steps::NextSteps it runs />
     }
-}
-
-/// The end of the last run that did not succeed, and what its page is for.
-fn bad_ending(state: Option<RunState>) -> (&'static str, &'static str) {
-    match state {
-        Some(RunState::Cancelled) => (
-            "The last run was cancelled.",
-            " Open its page to see what was done and to resume it.",
-        ),
-        _ => (
-            "The last run failed.",
-            " Open its page to see the reason and to resume it.",
-        ),
-    }
-}
-
-/// Next steps after a run that did not succeed, as text. Their buttons are above and on the run's page.
-#[component]
-fn NextSteps(it: Deployment, runs: Load<Vec<Run>>) -> impl IntoView {
-    if it.state == DeploymentState::Suspended {
-        return view! { <suspension::SuspendedNote /> }.into_any();
-    }
-    if it.state != DeploymentState::Failed {
-        return ().into_any();
-    }
-    let back = if it.can_roll_back {
-        "A roll-back returns to the state before the change. "
-    } else {
-        ""
-    };
-    let run = it.last_run.clone().map(|run| format!("/runs/{run}"));
-    let last = it.last_run;
-    let ending = move || {
-        let state = runs.with(|runs| {
-            let run = runs?.iter().find(|run| Some(&run.id) == last.as_ref())?;
-            Some(run.state)
-        });
-        let (end, what_next) = bad_ending(state);
-        view! { <strong>{end}</strong>{what_next} }
-    };
-    view! {
-        <div class="problem-note deployment-way-on" role="note">
-            <Icon name="circle-x" />
-            <div>
-                <p>{ending}</p>
-                <p class="quiet">{back}"An undeploy removes all its resources."</p>
-            </div>
-            {run.map(|run| view! { <a class="button" href=run><Icon name="eye" />"Show the run"</a> })}
-        </div>
-    }
-    .into_any()
 }
 
 #[component]
@@ -311,7 +241,7 @@ fn Actions(
             known.is_some_and(|known| known.is_newer_than(version))
         })
     });
-    let rolls_back = it.can_roll_back.then(|| it.id.clone());
+    let rolls_back = it.can_roll_back;
     let run = it.last_run.clone().map(|run| format!("/runs/{run}"));
     let ask = move |force: Force| {
         if let Some(deployment) = deployment.peek() {
@@ -331,7 +261,7 @@ fn Actions(
             })
     };
     let is_changeable = matches!(state, DeploymentState::Deployed | DeploymentState::Failed);
-    let exists = is_changeable || state == DeploymentState::Suspended;
+    let exists = can_be_undeployed(state);
     view! {
         <div class="page-actions">
             {(state == DeploymentState::Busy).then_some(run).flatten().map(|run| view! {
@@ -360,7 +290,7 @@ fn Actions(
             })}
             <command::CommandButton deployment open=command />
             <suspension::SuspensionButtons deployment runs />
-            {rolls_back.map(|id| view! { <roll_back::RollBackButton deployment=Signal::stored(Some(id)) /> })}
+            {rolls_back.then(|| view! { <roll_back::RollBackButton deployment runs /> })}
             {exists.then(|| view! {
                 <button
                     type="button" class="button" data-look="danger-quiet" disabled=locked
@@ -522,19 +452,5 @@ fn Resources(
                 data_table(["Name", "Type", "State", "Id in the cloud", ACTIONS], rows).into_any()
             }}
         </section>
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cancelled_run_is_not_called_a_failure() {
-        assert_eq!(
-            bad_ending(Some(RunState::Cancelled)).0,
-            "The last run was cancelled."
-        );
-        assert_eq!(bad_ending(Some(RunState::Failed)).0, "The last run failed.");
     }
 }

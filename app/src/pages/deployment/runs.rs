@@ -18,14 +18,26 @@ pub fn roll_back_href(run: &Run) -> String {
     format!("/deployments/{}/plan?run={}", run.deployment, run.id)
 }
 
+/// True if the run makes a deployment what its content says.
+fn made(run: &Run) -> bool {
+    matches!(run.kind, RunKind::Deploy | RunKind::Update)
+}
+
 /// True if a deployment can be rolled back to what a run made: the run changed it and succeeded, and a newer one changed it
 /// since. `runs` are all runs of the deployment.
 pub fn can_roll_back_to(run: &Run, runs: &[Run]) -> bool {
-    let made = |run: &Run| matches!(run.kind, RunKind::Deploy | RunKind::Update);
     let is_older = runs
         .iter()
         .any(|other| made(other) && other.created > run.created);
     made(run) && run.state == RunState::Succeeded && is_older
+}
+
+/// The last run that changed a deployment and succeeded. `runs` are all runs of the deployment.
+pub fn last_good(runs: &[Run]) -> Option<&Run> {
+    let good = runs
+        .iter()
+        .filter(|run| made(run) && run.state == RunState::Succeeded);
+    good.max_by(|one, other| one.created.cmp(&other.created))
 }
 
 /// The two newest runs with a content, as earlier and later one, for a comparison.
@@ -149,6 +161,9 @@ mod tests {
             .map(|run| run.id.as_str())
             .collect();
         assert_eq!(offered, ["2", "1"]);
+        let last = |runs: &[Run]| last_good(runs).map(|run| run.id.clone());
+        assert_eq!(last(&runs).as_deref(), Some("4"));
+        assert_eq!(last(&runs[2..]).as_deref(), Some("2"));
         assert_eq!(newest_pair(&runs), Some(("3", "4")));
         assert_eq!(newest_pair(&runs[4..]), None);
     }

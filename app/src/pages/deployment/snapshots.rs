@@ -12,7 +12,7 @@ use crate::{
     load::{Load, Loaded},
     pages::terminal,
     session::use_session,
-    time::Ago,
+    time::{Ago, moment},
     ui::{ACTIONS, Icon, ProblemCard, Question, data_table, state::badge, use_confirm, use_toasts},
 };
 
@@ -282,7 +282,7 @@ fn restorer(deployment: Load<Deployment>) -> Callback<Snapshot> {
     let navigate = StoredValue::new_local(use_navigate());
     Callback::new(move |snapshot: Snapshot| {
         let Some(it) = deployment.peek() else { return };
-        let question = restore_question(&it.name, &snapshot);
+        let question = restore_question(&it.name, &snapshot, &moment(&snapshot.created));
         confirm.ask(question, move || {
             let (id, snapshot) = (it.id.clone(), snapshot.id.clone());
             leptos::task::spawn_local(async move {
@@ -299,18 +299,17 @@ fn restorer(deployment: Load<Deployment>) -> Callback<Snapshot> {
     })
 }
 
-fn restore_question(deployment: &str, snapshot: &Snapshot) -> Question {
-    let time = snapshot.created.get(..16).unwrap_or(&snapshot.created);
-    let time = time.replace('T', " ");
+/// The confirmation. `time` is the snapshot's, in words.
+fn restore_question(deployment: &str, snapshot: &Snapshot, time: &str) -> Question {
     let mut body = vec![
         format!(
-            "The root disks of these servers, and these volumes, return to their state at {time} UTC. All data written to them since then is lost. Servers restart, and attached volumes are detached until they are back."
+            "The root disks of the servers below, and the volumes, return to their state at {time}. All data written to them since then is lost. Servers restart, and attached volumes are detached until they are back."
         ),
         String::from(
             "A server that is not in the list does not restart: mount its restored volumes there again. A volume returns to its newest snapshot only.",
         ),
         String::from(
-            "Ids, addresses, networks and the template stay. The software on these disks returns to its state at that time, but Stackloom's records do not, so an update without changes does not set it up again. Check the deployment afterwards: a repair sets up unhealthy software again. To set up other software again, update its properties.",
+            "Ids, addresses, networks and the template stay, and so do the records of software. Check the deployment afterwards: a repair sets up unhealthy software again. An update sets up other software again only if its properties change.",
         ),
     ];
     if !snapshot.left_alone.is_empty() {
@@ -381,10 +380,10 @@ mod tests {
 
     #[test]
     fn the_confirmation_names_what_is_lost_and_what_is_left_alone() {
-        let question = restore_question("shop", &snapshot(0));
+        let question = restore_question("shop", &snapshot(0), "03:04:00");
         assert_eq!(question.title, "Restore shop from before?");
         assert_eq!(question.items, ["db"]);
-        assert!(question.body[0].contains("2026-01-02 03:04 UTC"));
+        assert!(question.body[0].contains("at 03:04:00"));
         assert!(question.body[1].contains("mount its restored volumes there again"));
         assert!(question.body[2].contains("Check the deployment afterwards"));
         assert_eq!(

@@ -4,8 +4,11 @@ use api::{Action, Change, PropertyChange};
 use leptos::prelude::*;
 use planner::workflow::Origin;
 
-use super::{consequences::Consequence, values::values};
-use crate::ui::{Icon, prose};
+use super::values::values;
+use crate::{
+    pages::consequences::Consequence,
+    ui::{Icon, prose},
+};
 
 /// A change, and what is shown with it.
 pub struct Row {

@@ -8,7 +8,6 @@ use planner::workflow::{Origin, Workflow};
 
 use super::{
     change_row::{ChangeRow, Row},
-    consequences,
     source::Source,
 };
 use crate::{
@@ -16,12 +15,13 @@ use crate::{
     designer::board::Board,
     links::LinkedDesign,
     load::{Load, Loaded},
+    pages::consequences,
     ui::Icon,
 };
 
 /// The groups in reading order: destructive changes first.
 const GROUPS: [(Action, &str, &str, &str); 5] = [
-    (Action::Delete, "Delete", "to delete", "minus"),
+    (Action::Delete, "Remove", "to remove", "minus"),
     (Action::Replace, "Replace", "to replace", "replace"),
     (Action::Update, "Update", "to update", "pencil"),
     (Action::Create, "Create", "to create", "plus"),
@@ -61,19 +61,10 @@ pub fn destructive(plan: &Loaded<Plan>) -> Vec<String> {
     let Loaded::Ready(plan) = plan else {
         return Vec::new();
     };
-    let gone = plan.changes.iter().filter_map(|change| {
-        let how = match (change.action, change.may) {
-            (Action::Replace, false) => "replaced",
-            (Action::Replace, true) => "may be replaced",
-            (Action::Delete, _) => "deleted",
-            _ => return None,
-        };
-        Some(format!(
-            "{}  {}  {how}",
-            change.resource, change.resource_type
-        ))
-    });
-    gone.collect()
+    let gone = plan.changes.iter();
+    gone.filter(|change| matches!(change.action, Action::Replace | Action::Delete))
+        .map(consequences::line)
+        .collect()
 }
 
 /// Drawing of the design with a mark on each changed resource.

@@ -10,7 +10,6 @@
 mod address;
 mod change_row;
 mod changes;
-mod consequences;
 mod head;
 mod obstacle;
 mod parameters;
@@ -41,6 +40,7 @@ use crate::{
     graph::{GraphStep, WorkflowGraph},
     links::LinkedDesign,
     load::{Load, Loaded},
+    session::use_session,
     ui::{Command, Diagnostics, Empty, ProblemCard, ProblemNote, skeleton, use_palette},
 };
 
@@ -196,8 +196,14 @@ impl Page {
 
     fn view(self) -> impl IntoView {
         let deploy = deployer(self);
+        let session = use_session();
+        let start = Command::new("Plan", "rocket", "Start what is planned", move || {
+            deploy.run(());
+        });
         use_palette().register(vec![
-            Command::new("Plan", "rocket", "Deploy", move || deploy.run(())).keys("Ctrl+Enter"),
+            start
+                .keys("Ctrl+Enter")
+                .when(move || session.can_change() && self.is_deployable()),
         ]);
         let body = move || {
             match self.source.state() {

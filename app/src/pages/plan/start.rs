@@ -8,6 +8,7 @@ use super::{Page, changes, quota, source::Origin};
 use crate::{
     client,
     load::Loaded,
+    pages::consequences,
     ui::{Confirm, Question, ToastList, use_confirm, use_toasts},
 };
 
@@ -41,11 +42,13 @@ pub(super) fn deployer(page: Page) -> Callback<()> {
             return starter.start(over_quota);
         }
         let verb = untrack(|| page.verb());
+        let losses = page.plan.with_untracked(|plan| match plan {
+            Loaded::Ready(plan) => consequences::losses(plan),
+            _ => Vec::new(),
+        });
         let question = Question {
-            title: format!("{verb} and lose the data of these resources?"),
-            body: vec![String::from(
-                "They are removed from the cloud, with all their data. A replaced resource is removed after its replacement exists.",
-            )],
+            title: format!("{verb} and remove these resources?"),
+            body: losses,
             items: going,
             action: String::from(verb),
             danger: true,

@@ -6,7 +6,7 @@
 mod module;
 mod tab;
 
-use api::Deployment;
+use api::{Deployment, ResourceState};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
@@ -105,7 +105,9 @@ fn Terminals(deployment: Load<Deployment>, first: Memo<String>, id: Memo<String>
     let servers = Memo::new(move |_| {
         deployment.with(|it| {
             let resources = it.map(|it| it.resources.as_slice()).unwrap_or_default();
-            let servers = resources.iter().filter(|one| one.resource_type == SERVER);
+            let servers = resources
+                .iter()
+                .filter(|one| one.resource_type == SERVER && one.state == ResourceState::Ready);
             servers.map(|one| one.name.clone()).collect::<Vec<_>>()
         })
     });

@@ -104,7 +104,7 @@ impl Attempt {
                 let server = subject.server();
                 return Err(Ended::lasting(format!(
                     "`{name}` was installed on `{server}` but is not healthy after {} s: {title}: {why}. Look at the service \
-                     and its log in a terminal on `{server}`, mend the cause, and resume the run",
+                     and its log in a terminal on `{server}`, correct the cause, and resume the run",
                     begun.elapsed().as_secs()
                 )));
             }

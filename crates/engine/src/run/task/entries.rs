@@ -164,7 +164,7 @@ impl RunTask {
         }
         if self.kind == RunKind::Undeploy {
             return Some(
-                "Resume the run to continue with the rest; or undeploy by force, which forgets resources that cannot be deleted and lists them.",
+                "Resume the run to continue with the rest; or undeploy by force, which forgets resources that cannot be removed and lists them.",
             );
         }
         match self.kind {

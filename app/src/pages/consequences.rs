@@ -1,10 +1,15 @@
-//! Consequences of a change for the users of a resource, in words: restarts, lost data, other addresses. Pure.
+//! Changes of a plan and their consequences for the users of a resource, in words: restarts, lost data, other addresses.
+//! Pure.
 //!
 //! Only what the cloud does by itself is here. The plan says which resources change and why.
+
+use std::collections::BTreeMap;
 
 use api::{Action, Change, Plan, PropertyChange};
 use hot::expr::Expr;
 use serde_json::Value;
+
+use crate::ui::state::action_done;
 
 const SERVER: &str = "OS::Nova::Server";
 const RULES_GONE: &str = "Connections that only its rules allow can end.";
@@ -30,6 +35,44 @@ const fn note(text: &'static str) -> Option<Consequence> {
         text,
         is_loss: false,
     })
+}
+
+/// Number of resources that a sentence about losses names. The rest is counted.
+const NAMED_MAX: usize = 5;
+
+/// A change as a line of a confirmation: `web OS::Nova::Server replaced`.
+pub fn line(change: &Change) -> String {
+    let may = if change.may && change.action == Action::Replace {
+        "may be "
+    } else {
+        ""
+    };
+    format!(
+        "{}  {}  {may}{}",
+        change.resource,
+        change.resource_type,
+        action_done(change.action)
+    )
+}
+
+/// What a plan loses for good, a sentence for each kind of loss: `` `disk`: Its data is lost. ``
+pub fn losses(plan: &Plan) -> Vec<String> {
+    let mut by_text: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for change in &plan.changes {
+        for one in of(change, plan).into_iter().filter(|one| one.is_loss) {
+            by_text.entry(one.text).or_default().push(&change.resource);
+        }
+    }
+    let sentence = |(text, names): (&str, Vec<&str>)| {
+        let named = names.iter().take(NAMED_MAX);
+        let named: Vec<String> = named.map(|name| format!("`{name}`")).collect();
+        let rest = match names.len().saturating_sub(NAMED_MAX) {
+            0 => String::new(),
+            rest => format!(" and {rest} more"),
+        };
+        format!("{}{rest}: {text}", named.join(", "))
+    };
+    by_text.into_iter().map(sentence).collect()
 }
 
 /// The consequences of a change. Empty if there are none to mention.
@@ -225,6 +268,27 @@ mod tests {
         assert_eq!(
             texts(&change("update", "OS::Neutron::Net", "name")).len(),
             0
+        );
+    }
+
+    #[test]
+    fn losses_of_one_kind_are_one_sentence() {
+        let plan = |count: usize| {
+            let named = |number| Change {
+                resource: format!("disk{number}"),
+                ..change("delete", "OS::Cinder::Volume", "size")
+            };
+            Plan {
+                changes: (1..=count).map(named).collect(),
+                ..Plan::default()
+            }
+        };
+        assert_eq!(losses(&plan(2)), ["`disk1`, `disk2`: Its data is lost."]);
+        assert!(losses(&plan(7))[0].contains("`disk5` and 2 more: "));
+        assert!(losses(&plan(0)).is_empty());
+        assert_eq!(
+            line(&plan(1).changes[0]),
+            "disk1  OS::Cinder::Volume  removed"
         );
     }
 

@@ -1,0 +1,54 @@
+// axe checks of a page in both themes: contrast, names, roles, sizes of targets.
+import AxeBuilder from '@axe-core/playwright';
+import { expect, type Page } from '@playwright/test';
+
+/** Rules that axe leaves out unless they are asked for. */
+const MORE_RULES = { 'target-size': { enabled: true } };
+
+/** Fails softly with the violations that axe reports, one line each: page, theme, rule, element, remedy. */
+export async function accessible(page: Page): Promise<void> {
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    // Wait for colour transitions between the themes. Infinite animations never finish.
+    await page.evaluate(() => {
+      const ends = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().endTime !== Infinity);
+      return Promise.all(ends.map((animation) => animation.finished.catch(() => {})));
+    });
+    const isSmall = await page.evaluate(isZoomedOut);
+    const { violations } = await new AxeBuilder({ page }).options({ rules: MORE_RULES }).analyze();
+    for (const { id, nodes } of violations) {
+      for (const { target, html, failureSummary } of nodes) {
+        if (isExcepted(id, html) || (isSmall && id === 'target-size' && isDrawn(html))) continue;
+        found.push(`${new URL(page.url()).pathname} ${colorScheme} ${id} ${target.join(' ')}: ${failureSummary?.split('\n').at(-1)?.trim()}`);
+      }
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: null });
+  expect.soft(found).toEqual([]);
+}
+
+/** True if a drawing is zoomed out. Its parts have their full size at 100 %. */
+function isZoomedOut(): boolean {
+  const drawings = [...document.querySelectorAll('.viewport')];
+  return drawings.some((drawing) => new DOMMatrix(getComputedStyle(drawing).transform).a < 1);
+}
+
+/** True for a part of a drawing. */
+function isDrawn(html: string): boolean {
+  return /class="(tag|node-fold|node-count)"/.test(html);
+}
+
+function isExcepted(rule: string, html: string): boolean {
+  switch (rule) {
+    case 'label-content-name-mismatch':
+      // The accessible name of these is their title and a description of the step; the visible summary below the title
+      // is no part of it.
+      return /class="(palette-entry|graph-node)"/.test(html);
+    case 'target-size':
+      // A row of the log is 20 px high. The menu of the log folds and unfolds all of them.
+      return /class="log-fold"/.test(html);
+    default:
+      return false;
+  }
+}
