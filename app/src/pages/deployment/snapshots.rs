@@ -81,8 +81,12 @@ pub fn Snapshots(
             .into_iter()
             .map(|snapshot| view! { <SnapshotLine snapshot is_busy restore remove /> })
             .collect_view();
-        (!snapshots.with(Vec::is_empty))
-            .then(|| data_table(["Name", "Taken", "State", "Contains", "Size", ACTIONS], rows))
+        (!snapshots.with(Vec::is_empty)).then(|| {
+            data_table(
+                ["Name", "Taken", "State", "Contains", "Size", ACTIONS],
+                rows,
+            )
+        })
     };
     let failure = move || match list.state() {
         Loaded::Failed(problem) => {
