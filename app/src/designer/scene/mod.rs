@@ -5,8 +5,8 @@
 //! typed letter changes one text. The signals are reference-counted and not owned by the rows that display them, so
 //! they stay valid when a row is removed.
 //!
-//! Only nodes and lines in view have elements, see [`view`]. Lines are routed when the drawing changes. During a drag
-//! only the lines of the moved nodes change, without regard to other nodes.
+//! Only nodes and lines in view have elements, see [`view`]. Lines are routed when the drawing changes, many of them in
+//! the worker. During a drag only the lines of the moved nodes change, without regard to other nodes.
 
 mod view;
 
@@ -18,13 +18,18 @@ use std::{
 use canvas::{
     areas::Areas,
     drawing::{Drawing, Edge, Node, NodeKind},
-    edges::{self, Line, Routes},
+    edges::{self, Line, Routing},
     geometry::{CanvasPoint, CanvasVector, Rect},
     moving::Moving,
 };
 use leptos::prelude::*;
 
 pub use view::Seen;
+
+use crate::worker;
+
+/// Number of lines above which the worker routes them: fewer take less than a frame.
+const ROUTED_AT_ONCE: usize = 150;
 
 /// One node's signals.
 #[derive(Clone)]
@@ -80,6 +85,15 @@ impl Dragged {
     }
 }
 
+/// State after an answer of the worker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Routed {
+    /// The lines are routed, or will be after a drag.
+    Done,
+    /// The drawing has changed since the request.
+    Outdated,
+}
+
 /// All nodes and lines on the canvas.
 #[derive(Clone, Copy)]
 pub struct Scene {
@@ -89,6 +103,8 @@ pub struct Scene {
     pub edges: RwSignal<Vec<Edge>>,
     /// True if so many nodes are in view, and so small, that they are painted and have no elements.
     pub painted: RwSignal<bool>,
+    /// True while the worker routes the lines.
+    pub is_routing: RwSignal<bool>,
     /// Notifies when the painted picture is outdated: after a change, and when a drag begins or ends.
     pub outdated: Trigger,
     /// Notifies when a drag has moved what is painted.
@@ -99,6 +115,8 @@ pub struct Scene {
     drawing: StoredValue<Arc<Drawing>>,
     /// Segments and labels of the lines, by the number of their edge.
     segments: StoredValue<Areas>,
+    /// Ids of the lines that a drag has moved since the last routes.
+    loose: StoredValue<HashSet<String>>,
     /// Nodes for which the lines are routed. `None` during a drag.
     routed: StoredValue<Option<Vec<(NodeKey, Rect)>>>,
     seen: StoredValue<Seen>,
@@ -114,12 +132,14 @@ impl Scene {
             keys: RwSignal::default(),
             edges: RwSignal::default(),
             painted: RwSignal::new(false),
+            is_routing: RwSignal::new(false),
             outdated: Trigger::new(),
             moved: Trigger::new(),
             nodes: StoredValue::default(),
             lines: StoredValue::default(),
             drawing: StoredValue::default(),
             segments: StoredValue::default(),
+            loose: StoredValue::default(),
             routed: StoredValue::default(),
             seen: StoredValue::default(),
             shown: StoredValue::default(),
@@ -199,6 +219,10 @@ impl Scene {
                 .as_ref()
                 .is_some_and(|now| Arc::ptr_eq(&now.what, what))
         });
+        if is_same != Some(true) {
+            let lines = what.lines().iter().map(|edge| edge.id.clone());
+            self.loose.try_update_value(|loose| loose.extend(lines));
+        }
         self.keep_in_view(what, way, leaves);
         if self.painted.get_untracked() {
             match is_same {
@@ -244,8 +268,9 @@ impl Scene {
         }
     }
 
-    /// Routes the lines of a drawing, if its nodes or edges differ from the last ones.
-    fn route(self, drawing: &Drawing) {
+    /// Routes the lines of a drawing, if its nodes or edges differ from the last ones. Returns true if there are so many
+    /// that the worker routes them. Until then, new lines and those of moved nodes are direct.
+    fn route(self, drawing: &Drawing) -> bool {
         let nodes: Vec<(NodeKey, Rect)> = drawing
             .nodes()
             .iter()
@@ -258,9 +283,74 @@ impl Scene {
             .routed
             .try_with_value(|routed| routed.as_ref() == Some(&nodes));
         if same_edges && same_nodes != Some(false) {
+            return false;
+        }
+        let loose = self.loose.try_update_value(std::mem::take);
+        let is_large = drawing.edges().len() > ROUTED_AT_ONCE;
+        let lines = if is_large {
+            self.passing_lines(drawing, &loose.unwrap_or_default())
+        } else {
+            Routing::of(drawing).lines()
+        };
+        self.set_lines(drawing, lines);
+        self.routed.try_set_value(Some(nodes));
+        is_large
+    }
+
+    /// Lines until the worker has routed them: the last ones, and direct ones where an end is new or has moved.
+    fn passing_lines(self, drawing: &Drawing, loose: &HashSet<String>) -> Vec<Line> {
+        let before = self.drawing.try_get_value().unwrap_or_default();
+        let stays = |name: &str| {
+            let rect = |drawing: &Drawing| drawing.node(name).map(|node| node.rect);
+            rect(&before) == rect(drawing)
+        };
+        let lines = drawing.edges().iter().map(|edge| {
+            let last = self
+                .line(&edge.id)
+                .filter(|_| !loose.contains(&edge.id) && stays(&edge.from) && stays(&edge.to));
+            if let Some(last) = last {
+                return last.line.get_untracked();
+            }
+            let end = |name: &str| drawing.node(name).map(|node| (node.kind, node.rect));
+            match (end(&edge.from), end(&edge.to)) {
+                (Some(from), Some(to)) => edges::quick(edge.kind, from, to),
+                _ => Line::default(),
+            }
+        });
+        lines.collect()
+    }
+
+    /// Lets the worker route the lines of the last drawing. One request is open at a time.
+    fn route_in_worker(self) {
+        if self.is_routing.try_get_untracked() != Some(false) {
             return;
         }
-        let routed = Routes::around(drawing.nodes()).lines(drawing.edges());
+        self.is_routing.set(true);
+        leptos::task::spawn_local(async move {
+            while self.route_once().await == Some(Routed::Outdated) {}
+            self.is_routing.try_set(false);
+        });
+    }
+
+    /// Asks once and shows the answer. `None` if the page is left.
+    async fn route_once(self) -> Option<Routed> {
+        let routing = Routing::of(&self.drawing.try_get_value()?);
+        let lines = worker::routed(&routing).await;
+        let drawing = self.drawing.try_get_value()?;
+        // A drag has its own lines. They are routed after it.
+        if self.routed.try_with_value(Option::is_none)? {
+            return Some(Routed::Done);
+        }
+        if Routing::of(&drawing) != routing {
+            return Some(Routed::Outdated);
+        }
+        self.set_lines(&drawing, lines);
+        self.choose();
+        self.outdated.notify();
+        Some(Routed::Done)
+    }
+
+    fn set_lines(self, drawing: &Drawing, routed: Vec<Line>) {
         self.segments.try_set_value(view::segments(&routed));
         self.lines.try_update_value(|lines| {
             let ids: HashSet<&str> = drawing
@@ -283,7 +373,6 @@ impl Scene {
                 }
             }
         });
-        self.routed.try_set_value(Some(nodes));
     }
 
     /// Sets the signals to a drawing.
@@ -319,8 +408,11 @@ impl Scene {
         if known.is_none() {
             return;
         }
-        self.route(drawing);
+        let is_for_worker = self.route(drawing);
         self.drawing.try_set_value(drawing.clone());
+        if is_for_worker {
+            self.route_in_worker();
+        }
         self.choose();
         self.outdated.notify();
         let keys: Vec<NodeKey> = drawing

@@ -91,6 +91,8 @@ pub struct Workspace {
     /// Plan of the last readable document, with the resources that the passes add.
     pub plan: RwSignal<Arc<Plan>>,
     planning: StoredValue<Planning>,
+    /// True while the worker tidies up.
+    is_tidying: StoredValue<bool>,
     /// The drawing as signals.
     pub scene: Scene,
     /// The selection.
@@ -200,6 +202,7 @@ impl Workspace {
             problems: RwSignal::new(Arc::new(of_plan(&plan))),
             plan: RwSignal::new(plan),
             planning: StoredValue::default(),
+            is_tidying: StoredValue::new(false),
             scene: Scene::new(),
             selection: RwSignal::default(),
             view: RwSignal::default(),

@@ -31,6 +31,7 @@ pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_
 
 pub use crate::node::{Edge, EdgeKind, INTERNET, Member, Node, NodeKind, Part, REMOVED};
 use crate::{
+    arrangement,
     geometry::{CanvasPoint, Rect, Size},
     layout::{self, Place, Places},
 };
@@ -56,7 +57,7 @@ impl PartialEq for Drawing {
 }
 
 /// Draws a template. Resources added by the passes of `plan` are ghosts. Nodes without a position get one; see
-/// [`crate::layout`].
+/// [`crate::arrangement`].
 pub fn draw(
     template: &Template,
     plan: Option<&Plan>,
@@ -85,7 +86,7 @@ pub fn draw_with_ghosts(
         owners,
         folding,
     };
-    layout::arrange(&mut drawing.nodes, &drawing.edges, places);
+    arrangement::arrange(&mut drawing.nodes, &drawing.edges, places);
     drawing.index.place(&drawing.nodes);
     drawing
 }
