@@ -346,18 +346,18 @@ impl Workspace {
             drawing
         });
         let Some(mut drawing) = drawing else { return };
+        if let Some(older) = self.older.try_get_untracked().flatten() {
+            drawing.add_removed(&older);
+        }
         self.selection
             .try_update_untracked(|selection| selection.clone())
             .inspect(|before| {
                 let mut after = before.clone();
-                after.retain(|name| drawing.owner(name).is_some() || drawing.edge(name).is_some());
+                after.retain(|name| drawing.shows(name));
                 if after != *before {
                     self.selection.set(after);
                 }
             });
-        if let Some(older) = self.older.try_get_untracked().flatten() {
-            drawing.add_removed(&older);
-        }
         let drawing = Arc::new(drawing);
         self.scene.show(&drawing);
         self.drawing.try_set(drawing);

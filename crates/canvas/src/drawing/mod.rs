@@ -142,6 +142,15 @@ impl Drawing {
         })
     }
 
+    /// True for a resource with a node or a tag, also in a folded frame, and for the id of a line.
+    pub fn shows(&self, name: &str) -> bool {
+        let is_tag = || {
+            let mut parts = self.nodes.iter().flat_map(|node| &node.parts);
+            parts.any(|part| part.name == name)
+        };
+        self.owner(name).is_some() || self.edge(name).is_some() || is_tag()
+    }
+
     /// True if a resource is this node, or a part of it. The node can be in a folded frame.
     pub fn owns(&self, node: &str, resource: &str) -> bool {
         resource == node || self.owners.get(resource).is_some_and(|owner| owner == node)
