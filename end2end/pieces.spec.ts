@@ -51,4 +51,11 @@ test('a piece that does not come is told, and asked for again', async ({ page })
   await page.unroute('**/split_designer.wasm');
   await alert(page).getByRole('button', { name: 'Try again' }).click();
   await canvasReady(page);
+  // The piece of the code editor is fetched when the editor is first shown.
+  await page.route('**/split_code.wasm', (route) => route.abort());
+  await page.getByRole('tab', { name: 'Code' }).click();
+  await expect(alert(page)).toContainText('could not be loaded');
+  await page.unroute('**/split_code.wasm');
+  await alert(page).getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByRole('textbox', { name: 'Template', exact: true })).toBeVisible();
 });

@@ -1,9 +1,10 @@
 //! Pages with code that the browser loads when they are opened.
 //!
-//! The core contains the login page and the list of designs, which users see first. The build splits off two
-//! pieces: `designer` (palette, gestures, forms, undo) and `pages` (plan, runs, deployments, catalogue). Code used by
-//! both, such as the parser and the drawing, is a third piece that is loaded with either. Validation, planning
-//! and the arrangement of large drawings are in a module of their own, in a worker (`worker`).
+//! The core contains the login page and the list of designs, which users see first. The build splits off three
+//! pieces: `designer` (palette, gestures, forms, undo), `code` (the code editor and the list of versions, see
+//! [`designer::later`]) and `pages` (plan, runs, deployments, catalogue). Code used by several, such as the parser and
+//! the drawing, is in further pieces that are loaded with each of them. Validation, planning and the arrangement of
+//! large drawings are in a module of their own, in a worker (`worker`).
 //!
 //! The server renders every page completely and links the page's piece in the document's head, so that its download
 //! begins while the core starts. On the list of designs the pieces are fetched when the browser is idle ([`warm_up`]),
@@ -106,6 +107,7 @@ pub fn warm_up() {
                 let _ = fetch_designer().await;
                 let _ = fetch_pages().await;
                 let _ = worker_piece().await;
+                let _ = designer::later::fetch().await;
             });
         });
     });

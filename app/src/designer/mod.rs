@@ -24,6 +24,7 @@ mod hover;
 mod icons;
 mod inspector;
 mod kept_history;
+pub(crate) mod later;
 mod lines;
 mod menu;
 mod merge;
