@@ -22,6 +22,7 @@ test('the login loads the core alone, the list fetches what comes next, a design
   await expect.poll(() => asked).toContain('split_pages.wasm');
   expect(asked).toContain('split_designer.wasm');
   await expect.poll(() => asked, 'the planner of the worker').toContain('planner_bg.wasm');
+  await expect.poll(() => asked).toContain('split_code.wasm');
   const before = asked.length;
   await page.getByRole('button', { name: 'New design' }).click();
   await page.getByRole('dialog', { name: 'New design' }).getByRole('button', { name: /^Empty/ }).click();
