@@ -1,12 +1,14 @@
-//! Parts of the designer that are not needed to draw: the code editor and the list of versions. Their code is the piece
-//! `code` (see [`lazy`](crate::lazy)), which the browser loads when one of them is first shown.
+//! Parts of the designer that are not needed to draw: the code editor, the list of versions, and the choice between two
+//! texts. Their code is the piece `code` (see [`lazy`](crate::lazy)), which the browser loads when one of them is first
+//! shown.
 
 use api::Problem;
 use leptos::prelude::*;
 
 use super::{
     code_editor::{self, Source},
-    history,
+    decision, history,
+    save_state::Clash,
     store::Workspace,
 };
 use crate::{client::page_missing, opening::Missing, ui::ProblemCard};
@@ -16,6 +18,7 @@ use crate::{client::page_missing, opening::Missing, ui::ProblemCard};
 pub(crate) struct Parts {
     code_editor: fn(Workspace, Source) -> AnyView,
     history: fn(Workspace) -> AnyView,
+    decision: fn(Workspace, Clash) -> AnyView,
 }
 
 #[leptos::wasm_split::wasm_split(code, wasm_split_path = ::leptos::wasm_split, preload(fetch), fallible)]
@@ -25,6 +28,7 @@ pub(crate) fn code_piece() -> Result<Parts, Missing> {
             view! { <code_editor::CodeEditor workspace source /> }.into_any()
         },
         history: |workspace| view! { <history::History workspace /> }.into_any(),
+        decision: |workspace, clash| view! { <decision::Decision workspace clash /> }.into_any(),
     })
 }
 
@@ -47,6 +51,18 @@ pub fn History(
     workspace: Workspace,
 ) -> impl IntoView {
     let show = Callback::new(move |parts: Parts| (parts.history)(workspace));
+    view! { <Later show /> }
+}
+
+/// The choice between the texts of two people.
+#[component]
+pub fn Decision(
+    /// The page's state.
+    workspace: Workspace,
+    /// The other save, and the conflicts.
+    clash: Clash,
+) -> impl IntoView {
+    let show = Callback::new(move |parts: Parts| (parts.decision)(workspace, clash.clone()));
     view! { <Later show /> }
 }
 

@@ -11,6 +11,7 @@ mod clipboard;
 mod code_editor;
 mod conflict;
 mod contents;
+mod decision;
 mod deployed;
 mod drafts;
 mod drawer;
