@@ -1,5 +1,5 @@
-//! The pages' worker: plans, arrangements and lines of drawings, in a wasm module of its own. So no large design blocks a
-//! frame, and the pages' program has no planner. `worker.js` starts it; `app::worker` asks it.
+//! The pages' worker: plans, arrangements and lines of drawings, in a wasm module of its own. So no large design blocks
+//! a frame, and the pages' program has no planner. `worker.js` starts it; `app::worker` asks it.
 
 use std::cell::RefCell;
 
