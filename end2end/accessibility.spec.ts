@@ -1,8 +1,10 @@
 // axe checks of every page in both themes. Pages in special states, such as a failed run, are checked in the tests of these.
+// Pages in windows of three sizes.
 import { expect, test } from '@playwright/test';
 import { api, login, node, openDesign } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { code, inspect, problems } from './support/draw.ts';
+import { misfits, SCHEMES, showScheme } from './support/fits.ts';
 import { leftovers } from './support/tidy.ts';
 import { broken, twoTier } from './support/templates.ts';
 
@@ -145,5 +147,55 @@ test('plan, run, deployments and catalogue', async ({ page, request }) => {
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
   await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 60_000 }).toBe('succeeded');
+  expect(await leftovers(request)).toEqual({});
+});
+
+test('every page fits into windows of three sizes, in both themes @full', async ({ page, request }) => {
+  const fits = async (name: string) => expect.soft(await misfits(page, name)).toEqual([]);
+  const open = async (name: string, address: string) => {
+    await page.goto(address);
+    await expect(page.getByRole('heading').first()).toBeVisible();
+    await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
+    await fits(name);
+  };
+  await page.goto('/login');
+  await expect(page.getByRole('button', { name: 'Log in', exact: true })).toBeEnabled({ timeout: 60_000 });
+  await fits('login');
+  await login(page);
+  await api(page, 'POST', '/designs', { name: 'a name that is longer than those that people choose for their designs', template: broken });
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'fits', template: twoTier('fits') });
+  await open('designs', '/designs');
+  await test.step('the designer', async () => {
+    await openDesign(page, id);
+    await fits('design');
+    await inspect(page, 'web');
+    await fits('design-form');
+    await code(page);
+    await fits('design-code');
+    await problems(page);
+    await fits('design-problems');
+    await page.getByRole('tab', { name: 'History' }).click();
+    await expect(page.getByRole('list', { name: 'Versions' })).toBeVisible();
+    await fits('design-history');
+  });
+  await page.goto(`/designs/${id}/plan`);
+  await expect(page.getByRole('button', { name: 'Deploy', exact: true })).toBeEnabled({ timeout: 60_000 });
+  await fits('plan');
+
+  const template = 'heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\noutputs:\n  id: {value: {get_resource: front}}\n';
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'fits', template });
+  const ended = (run: string) =>
+    expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe('succeeded');
+  await ended(run);
+  await open('run', `/runs/${run}`);
+  await open('deployment', `/deployments/${deployment}`);
+  await open('deployments', '/deployments');
+  await open('roll-back', `/deployments/${deployment}/plan?run=${run}`);
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(gone.run);
+  await open('comparison', `/deployments/${deployment}/compare?from=${run}&to=${gone.run}`);
+  for (const address of ['/catalog', '/catalog/nginx', '/items/new', '/sessions', '/audit', '/nowhere']) {
+    await open(address.slice(1).replace('/', '-'), address);
+  }
   expect(await leftovers(request)).toEqual({});
 });

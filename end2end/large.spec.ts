@@ -28,7 +28,13 @@ async function open(page: Page): Promise<string> {
   const design = { name: 'large', template: joined(COUNT), layout: { nodes: places() } };
   const { id } = await api<{ id: string }>(page, 'POST', '/designs', design);
   await openDesign(page, id);
+  await linesRouted(page);
   return id;
+}
+
+/** Waits for the lines, which the worker routes. */
+async function linesRouted(page: Page): Promise<void> {
+  await expect(page.getByTestId('canvas')).not.toHaveAttribute('data-routing');
 }
 
 /** A point of a server on the screen, from the stored positions. */
@@ -145,6 +151,24 @@ test('a line follows a dragged node whose other end is out of view', async ({ pa
   await page.keyboard.press('Escape');
   await page.mouse.up();
   await expect(line).toHaveAttribute('d', before!);
+});
+
+test('tidy up moves a large drawing, and one undo brings it back', async ({ page }) => {
+  const complaints = watchConsole(page);
+  await login(page);
+  await open(page);
+  const undo = page.getByRole('button', { name: 'Undo' });
+  await page.getByRole('button', { name: 'Tidy up' }).click();
+  await expect(undo).toHaveAttribute('title', /Tidy up/);
+  await linesRouted(page);
+  await shoot(page, 'large-tidy');
+  await undo.click();
+  await expect(undo).toBeDisabled();
+  await page.getByRole('button', { name: 'Fit to screen' }).click();
+  const at = await onScreen(page, 'server250');
+  await page.mouse.click(at.x, at.y);
+  await expect(name(page)).toHaveValue('server250');
+  expect(complaints).toEqual([]);
 });
 
 test('an exported picture has every node', async ({ page }) => {

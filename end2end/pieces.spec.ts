@@ -22,6 +22,7 @@ test('the login loads the core alone, the list fetches what comes next, a design
   await expect.poll(() => asked).toContain('split_pages.wasm');
   expect(asked).toContain('split_designer.wasm');
   await expect.poll(() => asked, 'the planner of the worker').toContain('planner_bg.wasm');
+  await expect.poll(() => asked).toContain('split_code.wasm');
   const before = asked.length;
   await page.getByRole('button', { name: 'New design' }).click();
   await page.getByRole('dialog', { name: 'New design' }).getByRole('button', { name: /^Empty/ }).click();
@@ -51,4 +52,11 @@ test('a piece that does not come is told, and asked for again', async ({ page })
   await page.unroute('**/split_designer.wasm');
   await alert(page).getByRole('button', { name: 'Try again' }).click();
   await canvasReady(page);
+  // The piece of the code editor is fetched when the editor is first shown.
+  await page.route('**/split_code.wasm', (route) => route.abort());
+  await page.getByRole('tab', { name: 'Code' }).click();
+  await expect(alert(page)).toContainText('could not be loaded');
+  await page.unroute('**/split_code.wasm');
+  await alert(page).getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByRole('textbox', { name: 'Template', exact: true })).toBeVisible();
 });

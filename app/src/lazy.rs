@@ -1,9 +1,10 @@
 //! Pages with code that the browser loads when they are opened.
 //!
-//! The core contains the login page and the list of designs, which users see first. The build splits off two
-//! pieces: `designer` (palette, gestures, forms, undo) and `pages` (plan, runs, deployments, catalogue). Code used by
-//! both, such as the parser and the drawing, is a third piece that is loaded with either. Validation and planning are
-//! in a separate module, in a worker (`planning`).
+//! The core contains the login page and the list of designs, which users see first. The build splits off three
+//! pieces: `designer` (palette, gestures, forms, undo), `code` (the code editor and the list of versions, see
+//! [`designer::later`]) and `pages` (plan, runs, deployments, catalogue). Code used by several, such as the parser and
+//! the drawing, is in further pieces that are loaded with each of them. Validation, planning and the arrangement of
+//! large drawings are in a module of their own, in a worker (`worker`).
 //!
 //! The server renders every page completely and links the page's piece in the document's head, so that its download
 //! begins while the core starts. On the list of designs the pieces are fetched when the browser is idle ([`warm_up`]),
@@ -18,8 +19,9 @@ use crate::{
     pages::{
         audit, catalog, catalog_item, deployment, deployments, new_item, plan, sessions, terminal,
     },
-    planning, run,
+    run,
     ui::ProblemCard,
+    worker,
 };
 
 /// Delay between mount and [`warm_up`], in milliseconds. The page's own data and first paint come first.
@@ -49,8 +51,8 @@ fn designer_piece() -> Result<AnyView, Missing> {
 
 /// Starts the worker, whose client is in both pieces.
 #[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, fallible)]
-fn planner_piece() -> Result<(), Missing> {
-    planning::warm_up();
+fn worker_piece() -> Result<(), Missing> {
+    worker::warm_up();
     Ok(())
 }
 
@@ -104,7 +106,8 @@ pub fn warm_up() {
                 // If this fails, the piece is fetched again when its page is opened.
                 let _ = fetch_designer().await;
                 let _ = fetch_pages().await;
-                let _ = planner_piece().await;
+                let _ = worker_piece().await;
+                let _ = designer::later::fetch().await;
             });
         });
     });

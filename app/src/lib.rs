@@ -26,13 +26,13 @@ pub mod load;
 pub mod markdown;
 mod opening;
 pub mod pages;
-mod planning;
 pub mod run;
 pub mod script;
 pub mod session;
 pub mod starters;
 pub mod time;
 pub mod ui;
+mod worker;
 
 use leptos::prelude::*;
 use leptos_meta::{Title, provide_meta_context};

@@ -1,8 +1,9 @@
-//! Planning beside the pages: its own wasm module in a web worker, so that no plan blocks a frame and the pages'
-//! program has no planner. `worker.js` starts it; `app::planning` asks it.
+//! The pages' worker: plans, arrangements and lines of drawings, in its own wasm module. So no large design blocks a frame,
+//! and the pages' program has no planner. `worker.js` starts it; `app::worker` asks it.
 
 use std::cell::RefCell;
 
+use canvas::request::Request;
 use planner::preview::Previews;
 use wasm_bindgen::prelude::*;
 
@@ -16,13 +17,19 @@ pub fn start() {
     console_error_panic_hook::set_once();
 }
 
-/// The plan (JSON of [`planner::plan::Plan`]) for a question (JSON of [`planner::preview::Question`]).
+/// The answer to a [`Request`], both as JSON.
 ///
 /// # Errors
-/// The text is no question: page and worker are of different builds.
+/// The text is no request: page and worker are of different builds.
 #[wasm_bindgen]
-pub fn answer(question: &str) -> Result<String, JsError> {
-    let question = serde_json::from_str(question)?;
-    let plan = PREVIEWS.with_borrow_mut(|previews| previews.answer(question));
-    Ok(serde_json::to_string(&plan)?)
+pub fn answer(request: &str) -> Result<String, JsError> {
+    let answer = match serde_json::from_str(request)? {
+        Request::Plan(question) => {
+            let plan = PREVIEWS.with_borrow_mut(|previews| previews.answer(*question));
+            serde_json::to_string(&plan)?
+        }
+        Request::Arrange(arrangement) => serde_json::to_string(&arrangement.rects())?,
+        Request::Route(routing) => serde_json::to_string(&routing.lines())?,
+    };
+    Ok(answer)
 }

@@ -225,9 +225,13 @@ fn page() -> Result<()> {
             .with_context(|| format!("the program has no piece `{name}`"))?;
         Ok(stems.iter().map(|stem| format!("{stem}.wasm")).collect())
     };
+    let designer = piece("designer")?;
+    let mut code = piece("code")?;
+    code.retain(|file| !designer.contains(file));
     let loads = [
         ("first page", core(&program)?),
-        ("opening a design adds", piece("designer")?),
+        ("opening a design adds", designer),
+        ("its code editor or versions add", code),
         ("opening a plan or a run adds", piece("pages")?),
     ];
     for (what, files) in loads {

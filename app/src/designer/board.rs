@@ -31,7 +31,7 @@ use super::{
     stage::{Aim, Stage},
     surface,
 };
-use crate::{client, planning, ui::Icon};
+use crate::{client, ui::Icon, worker};
 
 /// Converts a layout of the API to the canvas's places.
 pub fn places_of(layout: &api::Layout) -> Places {
@@ -283,7 +283,7 @@ impl DrawingInput {
     /// resources that the passes add.
     async fn draw(&self) -> Drawing {
         let document = Document::parse(self.template.as_str());
-        let plan = planning::plan(planning::Template {
+        let plan = worker::plan(worker::Template {
             text: &self.template,
             bundle: &self.bundle,
             members: present_members(&document, &self.members),

@@ -4,9 +4,9 @@ use api::{Diagnostic, Severity};
 use leptos::{ev, prelude::*};
 
 use super::{
-    code_editor::{CodeEditor, EditorKeys, Source},
+    code_editor::{EditorKeys, Source},
     fixes::Fixes,
-    history::History,
+    later::{CodeEditor, History},
     store::{Drawer, Workspace},
 };
 use crate::{

@@ -8,7 +8,8 @@ use leptos::{ev, prelude::*};
 
 use super::{
     bundle::with_file,
-    code_editor::{CodeEditor, EditorKeys, Source},
+    code_editor::{EditorKeys, Source},
+    later::CodeEditor,
     store::Workspace,
 };
 use crate::ui::{Icon, Modal, prose};

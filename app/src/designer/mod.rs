@@ -11,6 +11,7 @@ mod clipboard;
 mod code_editor;
 mod conflict;
 mod contents;
+mod decision;
 mod deployed;
 mod drafts;
 mod drawer;
@@ -24,6 +25,7 @@ mod hover;
 mod icons;
 mod inspector;
 mod kept_history;
+pub(crate) mod later;
 mod lines;
 mod menu;
 mod merge;
@@ -64,8 +66,8 @@ use crate::{
     client::{self, Types},
     frame::{Crumb, use_frame},
     load::{Load, Loaded},
-    planning,
     ui::{ProblemCard, use_leaving},
+    worker,
 };
 
 /// The editor page of one design.
@@ -75,7 +77,7 @@ pub fn DesignPage() -> impl IntoView {
     let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
     let opened = Load::new(move || open(id.get()));
     // The worker starts while design and types are fetched.
-    Effect::new(|_| planning::warm_up());
+    Effect::new(|_| worker::warm_up());
     let name = RwSignal::new(None::<String>);
     use_frame().crumbs(move || {
         vec![
@@ -104,7 +106,7 @@ struct Opened {
 async fn open(id: String) -> client::Answer<Opened> {
     let (design, types) = futures::join!(client::design(&id), client::resource_types());
     let (design, types) = (design?, types?);
-    let plan = planning::plan(planning::Template {
+    let plan = worker::plan(worker::Template {
         text: &design.template,
         bundle: &design.beside.bundle(),
         members: BTreeMap::new(),

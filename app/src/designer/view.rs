@@ -207,6 +207,7 @@ pub fn Canvas(
     view! {
         <div
             class="canvas" data-testid="canvas" data-ready=move || ready.get().to_string()
+            data-routing=move || workspace.scene.is_routing.get().then_some("true")
             data-doing=move || pointer.doing.get() data-space=move || space.get().then_some("true")
             role="application" aria-label="Canvas" aria-describedby="canvas-keys" tabindex="0" node_ref=root
             on:pointerdown=down on:pointermove=moved on:pointerup=up

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hot::{
     bundle::Bundle,
     document::{Document, Edit, EditError},
-    template::Template,
+    template::{Resource, Template},
 };
 use planner::plan::Plan;
 use types::Registry;
@@ -201,9 +201,22 @@ impl Editor {
                 _ => {}
             }
         }
+        // Places in a folded frame have another origin.
+        let is_folded = |place: &Place| place.folded.is_some();
+        if !proposal.edits.is_empty() && self.places.values().any(is_folded) {
+            let before = (self.document.template(), &*self.places);
+            for name in left_folded_frames(before, (document.template(), &places)) {
+                // It gets a free place.
+                places.remove(&name);
+            }
+        }
         for (name, place) in &proposal.places {
-            if is_in_folded_frame(document.template(), &places, name) {
-                // The frame's contents have places of another origin. It gets a free one when the frame is unfolded.
+            let resource = document.template().resource(name);
+            let is_hidden = resource.is_some_and(|resource| {
+                folded_frame(document.template(), &places, resource).is_some()
+            });
+            if is_hidden {
+                // It gets a free place when the frame is unfolded.
                 places.remove(name);
                 continue;
             }
@@ -321,12 +334,23 @@ impl Editor {
     }
 }
 
-/// True if a resource is a server in a folded frame.
-fn is_in_folded_frame(template: &Template, places: &Places, name: &str) -> bool {
-    let server = template.resource(name);
-    let server = server.filter(|resource| resource.resource_type == types::SERVER);
-    let first = server.and_then(|server| drawing::interfaces(template, server).into_iter().next());
-    let frame = first.and_then(|first| first.network);
-    let place = frame.and_then(|frame| places.get(&frame));
-    place.is_some_and(|place| place.folded.is_some())
+/// Place of the folded frame that contains a server. `None` for other resources.
+fn folded_frame(template: &Template, places: &Places, server: &Resource) -> Option<Place> {
+    if server.resource_type != types::SERVER {
+        return None;
+    }
+    let first = drawing::interfaces(template, server).into_iter().next()?;
+    let place = places.get(&first.network?)?;
+    place.folded.is_some().then_some(*place)
+}
+
+/// Names of the servers that are no longer in the folded frame that contained them.
+fn left_folded_frames(before: (&Template, &Places), after: (&Template, &Places)) -> Vec<String> {
+    let servers = before.0.resources.iter();
+    let left = servers.filter_map(|server| {
+        let frame = folded_frame(before.0, before.1, server)?;
+        let now = after.0.resource(&server.name)?;
+        (folded_frame(after.0, after.1, now) != Some(frame)).then(|| server.name.clone())
+    });
+    left.collect()
 }

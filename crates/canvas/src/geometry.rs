@@ -3,8 +3,10 @@
 //! There are two spaces: the *canvas* with the nodes, and the *screen* with the pointer. They have different types, so
 //! that only [`crate::viewport::Viewport`] can convert between them.
 
+use serde::{Deserialize, Serialize};
+
 /// A point on the canvas, in canvas pixels; y grows downwards.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CanvasPoint {
     /// Horizontal position, to the right.
     pub x: f64,
@@ -31,7 +33,7 @@ pub struct CanvasVector {
 }
 
 /// Width and height. The owner defines the space.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Size {
     /// Width. Never negative.
     pub width: f64,
@@ -40,7 +42,7 @@ pub struct Size {
 }
 
 /// A rectangle on the canvas.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rect {
     /// Left edge.
     pub x: f64,

@@ -1,14 +1,12 @@
-//! The positions of nodes.
+//! The positions and sizes of nodes, and free space between them.
 //!
-//! Positions chosen by the user are kept to the pixel. Other nodes are placed as in a sketch: the Internet on top,
-//! routers below it, frames side by side with their servers in a grid, all other nodes below. Nodes never overlap. A
-//! frame is as large as its contents.
+//! A frame is as large as its contents. [`crate::arrangement`] finds positions for nodes without one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::{
     geometry::{CanvasPoint, CanvasVector, Rect, Size},
-    node::{Edge, INTERNET, Node, NodeKind},
+    node::NodeKind,
     snap,
 };
 
@@ -43,7 +41,7 @@ impl Place {
     }
 
     /// The corner, unless a coordinate is out of range or not a number (a layout can come from any client).
-    fn corner(self) -> Option<CanvasPoint> {
+    pub(crate) fn corner(self) -> Option<CanvasPoint> {
         let sane = |value: f64| value.is_finite() && value.abs() < 1e6;
         (sane(self.x) && sane(self.y)).then_some(CanvasPoint::new(self.x, self.y))
     }
@@ -73,39 +71,29 @@ pub const FRAME_PADDING: f64 = 16.0;
 /// Size of an empty frame.
 pub const FRAME_MIN: Size = Size::new(CARD_WIDTH + 2.0 * FRAME_PADDING, 176.0);
 
-/// Gap between frames.
-const FRAME_GAP: f64 = 56.0;
 /// Gap between cards.
-const GAP: f64 = 16.0;
-/// Number of servers side by side in a frame.
-const COLUMNS_MAX: usize = 3;
+pub(crate) const GAP: f64 = 16.0;
 /// Width after which frames go to the next row.
 const ROW_WIDTH_MAX: f64 = 1600.0;
 
-/// Size of a node. The final size of a frame depends on its children, see [`frame_around`].
-pub fn size_of(node: &Node, chips: usize) -> Size {
-    match node.kind {
+/// Size of a node with so many chips and tags. The final size of a frame depends on its children, see
+/// [`frame_around`].
+pub fn size_of(kind: NodeKind, chips: usize, tags: usize) -> Size {
+    match kind {
         NodeKind::Frame => FRAME_MIN,
         NodeKind::Router | NodeKind::Internet => PILL,
         NodeKind::Chip => Size::new(CARD_WIDTH - 2.0 * CHIP_INSET, CHIP_HEIGHT),
-        NodeKind::Card => Size::new(
-            CARD_WIDTH,
-            CARD_HEIGHT
-                + if node.parts.is_empty() {
-                    0.0
-                } else {
-                    tags_height(node)
-                },
-        ),
+        NodeKind::Card if tags == 0 => Size::new(CARD_WIDTH, CARD_HEIGHT),
+        NodeKind::Card => Size::new(CARD_WIDTH, CARD_HEIGHT + tags_height(tags)),
         NodeKind::Server => {
             let rows = chips as f64 * (CHIP_HEIGHT + CHIP_GAP);
-            Size::new(CARD_WIDTH, SERVER_HEADER + rows + tags_height(node))
+            Size::new(CARD_WIDTH, SERVER_HEADER + rows + tags_height(tags))
         }
     }
 }
 
-fn tags_height(node: &Node) -> f64 {
-    TAGS_HEIGHT * node.parts.len().div_ceil(TAGS_IN_ROW).max(1) as f64
+fn tags_height(tags: usize) -> f64 {
+    TAGS_HEIGHT * tags.div_ceil(TAGS_IN_ROW).max(1) as f64
 }
 
 /// The frame `least`, grown around its children.
@@ -137,7 +125,11 @@ pub fn chip_rect(server: Rect, row: usize) -> Rect {
 
 /// The first free position at or after `wanted`: to the right, then in the next row.
 pub fn free_spot(wanted: Rect, taken: &[Rect], gap: f64) -> CanvasPoint {
-    let start = wanted.x;
+    free_spot_in_rows(wanted.x, wanted, taken, gap)
+}
+
+/// Like [`free_spot`], in rows that begin at `start`, a horizontal position.
+pub(crate) fn free_spot_in_rows(start: f64, wanted: Rect, taken: &[Rect], gap: f64) -> CanvasPoint {
     let mut spot = wanted;
     // Each step passes at least one rectangle, or starts a new row.
     for _ in 0..=4 * taken.len() {
@@ -182,232 +174,6 @@ pub fn free_below(wanted: Rect, taken: &[Rect], gap: f64) -> CanvasPoint {
 
 fn up_to_grid(value: f64) -> f64 {
     (value / snap::GRID).ceil() * snap::GRID
-}
-
-/// Sets the rectangle of every node.
-pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
-    let place = |node: &Node| places.get(&node.name).copied();
-    let mut inside: HashMap<String, Vec<usize>> = HashMap::new();
-    for (at, node) in nodes.iter().enumerate() {
-        if let Some(parent) = &node.parent {
-            inside.entry(parent.clone()).or_default().push(at);
-        }
-    }
-    let none = Vec::new();
-    for node in nodes.iter_mut() {
-        let chips = inside.get(&node.name).unwrap_or(&none).len();
-        node.rect = Rect::at(CanvasPoint::default(), size_of(node, chips));
-    }
-
-    // Frames with a position, or with a positioned child, come first, then the others.
-    let frames: Vec<usize> = (0..nodes.len())
-        .filter(|at| nodes[*at].kind == NodeKind::Frame)
-        .collect();
-    let mut taken: Vec<Rect> = Vec::new();
-    let mut free: Vec<usize> = Vec::new();
-    for &frame in &frames {
-        let children = inside.get(&nodes[frame].name).unwrap_or(&none);
-        let placed = children.iter().filter_map(|&child| {
-            Some(Rect::at(
-                place(&nodes[child])?.corner()?,
-                nodes[child].rect.size(),
-            ))
-        });
-        let around = Rect::around(placed);
-        let own = place(&nodes[frame]);
-        let corner = own.and_then(Place::corner).or_else(|| {
-            around.map(|rect| CanvasPoint::new(rect.x - FRAME_PADDING, rect.y - FRAME_HEADER))
-        });
-        match corner {
-            Some(corner) => {
-                let rect = set_frame(nodes, frame, children, corner, places);
-                taken.push(rect);
-            }
-            None => free.push(frame),
-        }
-    }
-    // Other nodes with a position are obstacles for those without one.
-    for node in nodes
-        .iter_mut()
-        .filter(|node| node.parent.is_none() && node.kind != NodeKind::Frame)
-    {
-        if let Some(corner) = places.get(&node.name).and_then(|place| place.corner()) {
-            node.rect = Rect::at(corner, node.rect.size());
-            taken.push(node.rect);
-        }
-    }
-    let is_placed = |node: &Node| {
-        places
-            .get(&node.name)
-            .is_some_and(|place| place.corner().is_some())
-    };
-    let top = taken
-        .iter()
-        .map(|rect| rect.y)
-        .fold(f64::INFINITY, f64::min);
-    let start = if taken.is_empty() {
-        CanvasPoint::default()
-    } else {
-        Rect::around(taken.iter().copied())
-            .map(Rect::corner)
-            .unwrap_or_default()
-    };
-    let mut wanted = CanvasPoint::new(start.x, if top.is_finite() { top } else { start.y });
-    for frame in free {
-        let children = inside.get(&nodes[frame].name).unwrap_or(&none);
-        let size = set_frame(nodes, frame, children, wanted, places).size();
-        let spot = free_spot(Rect::at(wanted, size), &taken, FRAME_GAP);
-        taken.push(set_frame(nodes, frame, children, spot, places));
-        wanted = CanvasPoint::new(start.x, spot.y);
-    }
-
-    set_routers(nodes, edges, &mut taken, &is_placed);
-    set_internet(nodes, edges, &mut taken, &is_placed);
-    set_other_nodes(nodes, &mut taken, &is_placed);
-
-    // The position of a chip follows from its server.
-    for at in 0..nodes.len() {
-        if nodes[at].kind == NodeKind::Server {
-            for (row, &chip) in inside
-                .get(&nodes[at].name)
-                .unwrap_or(&none)
-                .iter()
-                .enumerate()
-            {
-                nodes[chip].rect = chip_rect(nodes[at].rect, row);
-            }
-        }
-    }
-}
-
-/// Places a frame and its children at a corner. Returns the frame's rectangle.
-fn set_frame(
-    nodes: &mut [Node],
-    frame: usize,
-    children: &[usize],
-    corner: CanvasPoint,
-    places: &Places,
-) -> Rect {
-    let own = places.get(&nodes[frame].name).copied().unwrap_or_default();
-    let mut least = empty_frame(corner);
-    least.width = least.width.max(own.width.unwrap_or_default());
-    least.height = least.height.max(own.height.unwrap_or_default());
-    let mut taken = Vec::new();
-    let mut free = Vec::new();
-    for &child in children {
-        match places
-            .get(&nodes[child].name)
-            .and_then(|place| place.corner())
-        {
-            Some(corner) => {
-                nodes[child].rect = Rect::at(corner, nodes[child].rect.size());
-                taken.push(nodes[child].rect);
-            }
-            None => free.push(child),
-        }
-    }
-    let columns = (children.len() as f64)
-        .sqrt()
-        .ceil()
-        .clamp(1.0, COLUMNS_MAX as f64) as usize;
-    let column = |index: usize| corner.x + FRAME_PADDING + index as f64 * (CARD_WIDTH + GAP);
-    for child in free {
-        let size = nodes[child].rect.size();
-        let spot = (0..columns)
-            .map(|index| {
-                free_below(
-                    Rect::at(
-                        CanvasPoint::new(column(index), corner.y + FRAME_HEADER),
-                        size,
-                    ),
-                    &taken,
-                    GAP,
-                )
-            })
-            .min_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)))
-            .unwrap_or(corner);
-        nodes[child].rect = Rect::at(spot, size);
-        taken.push(nodes[child].rect);
-    }
-    nodes[frame].rect = frame_around(least, taken);
-    nodes[frame].rect
-}
-
-/// Places routers above the middle of the frames that they connect.
-fn set_routers(
-    nodes: &mut [Node],
-    edges: &[Edge],
-    taken: &mut Vec<Rect>,
-    is_placed: &dyn Fn(&Node) -> bool,
-) {
-    let above = 64.0 + PILL.height;
-    for at in 0..nodes.len() {
-        if nodes[at].kind != NodeKind::Router || is_placed(&nodes[at]) {
-            continue;
-        }
-        let joined = edges.iter().filter(|edge| edge.from == nodes[at].name);
-        let frames = joined.filter_map(|edge| {
-            nodes
-                .iter()
-                .find(|node| node.name == edge.to && node.is_network())
-        });
-        let around = Rect::around(frames.map(|node| node.rect));
-        let all = Rect::around(taken.iter().copied()).unwrap_or_default();
-        let (x, y) = match around {
-            Some(rect) => (rect.centre().x - PILL.width / 2.0, rect.y - above),
-            None => (all.x, all.y - above),
-        };
-        set_at(&mut nodes[at], CanvasPoint::new(x, y), taken);
-    }
-}
-
-/// Places the Internet above the routers that are connected to it.
-fn set_internet(
-    nodes: &mut [Node],
-    edges: &[Edge],
-    taken: &mut Vec<Rect>,
-    is_placed: &dyn Fn(&Node) -> bool,
-) {
-    let Some(at) = nodes.iter().position(|node| node.name == INTERNET) else {
-        return;
-    };
-    if is_placed(&nodes[at]) {
-        return;
-    }
-    let leading = edges.iter().filter(|edge| edge.to == INTERNET);
-    let routers = leading.filter_map(|edge| nodes.iter().find(|node| node.name == edge.from));
-    let around =
-        Rect::around(routers.map(|node| node.rect)).or_else(|| Rect::around(taken.iter().copied()));
-    let around = around.unwrap_or_default();
-    let corner = CanvasPoint::new(
-        around.centre().x - PILL.width / 2.0,
-        around.y - 64.0 - PILL.height,
-    );
-    set_at(&mut nodes[at], corner, taken);
-}
-
-/// Places servers without a network and all other cards in rows below.
-fn set_other_nodes(nodes: &mut [Node], taken: &mut Vec<Rect>, is_placed: &dyn Fn(&Node) -> bool) {
-    let all = Rect::around(taken.iter().copied());
-    let start = all
-        .map(|rect| CanvasPoint::new(rect.x, rect.bottom() + FRAME_GAP))
-        .unwrap_or_default();
-    for node in nodes.iter_mut() {
-        let waits = matches!(node.kind, NodeKind::Server | NodeKind::Card) && node.parent.is_none();
-        if waits && !is_placed(node) {
-            set_at(node, start, taken);
-        }
-    }
-}
-
-fn set_at(node: &mut Node, wanted: CanvasPoint, taken: &mut Vec<Rect>) {
-    let spot = free_spot(
-        Rect::at(snap::to_grid(wanted), node.rect.size()),
-        taken,
-        GAP,
-    );
-    node.rect = Rect::at(spot, node.rect.size());
-    taken.push(node.rect);
 }
 
 /// Unfolds a frame in `places`: its contents get the position in it that they had before.

@@ -14,6 +14,7 @@
 //! Positions are not part of the template. They are stored beside it as [`layout::Places`].
 
 pub mod areas;
+pub mod arrangement;
 pub mod commands;
 pub mod compare;
 pub mod completion;
@@ -29,6 +30,7 @@ pub mod layout;
 pub mod moving;
 mod node;
 pub mod palette;
+pub mod request;
 pub mod routing;
 pub mod selection;
 pub mod snap;

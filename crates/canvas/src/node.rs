@@ -1,6 +1,7 @@
 //! Nodes and edges: the parts of a drawing.
 
 use hot::template::Marks;
+use serde::{Deserialize, Serialize};
 use types::Category;
 
 use crate::geometry::Rect;
@@ -12,7 +13,7 @@ pub const INTERNET: &str = "@internet";
 pub const REMOVED: &str = "removed since the older version";
 
 /// Kind of a node, which decides its drawing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NodeKind {
     /// A network: a tinted frame around its servers.
     Frame,

@@ -31,12 +31,11 @@ const FEATURES: [&str; 6] = [
 
 /// Builds the program's folder in `pkg` (see `program`).
 pub fn build(profile: Profile, step: &Step<'_>) -> Result<()> {
-    let folder = compile(profile, step)?;
+    let Modules { pages, worker } = compile(profile, step)?;
     let read = |file: &Path| {
         std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
     };
-    let worker = folder.join("worker.wasm");
-    let pages = read(&folder.join("frontend.wasm"))?;
+    let pages = read(&pages)?;
     let script = paths::root().join("worker/worker.js");
     let stamp_file = paths::web().join("bound");
     let stamp = stamp(&[&pages, &read(&worker)?, &read(&script)?], profile);
@@ -65,30 +64,40 @@ pub fn build(profile: Profile, step: &Step<'_>) -> Result<()> {
         .with_context(|| format!("cannot write {}", stamp_file.display()))
 }
 
-/// Compiles the modules. Returns their folder.
-fn compile(profile: Profile, step: &Step<'_>) -> Result<PathBuf> {
+/// The compiled modules.
+struct Modules {
+    pages: PathBuf,
+    worker: PathBuf,
+}
+
+/// Compiles the modules. In a release each has a profile of its own: the pages are small, the worker is fast.
+fn compile(profile: Profile, step: &Step<'_>) -> Result<Modules> {
     let compiler = Compiler::ensure()?;
-    let profile = match profile {
-        Profile::Dev => "wasm-dev",
-        Profile::Release => "wasm-release",
-    };
     let target_dir = compiler.target_dir();
-    let mut build = cargo([
-        "build",
-        "--package",
-        "frontend",
-        "--package",
-        "worker",
-        "--lib",
-        "--target",
-        TARGET,
-        "--profile",
-        profile,
-    ]);
-    build.arg("--target-dir").arg(&target_dir);
-    compiler.apply(&mut build);
-    step.cargo(&mut build)?;
-    Ok(target_dir.join(TARGET).join(profile))
+    let build = |packages: &[&str], profile: &str| -> Result<PathBuf> {
+        let mut build = cargo(["build", "--lib", "--target", TARGET, "--profile", profile]);
+        for package in packages {
+            build.args(["--package", package]);
+        }
+        build.arg("--target-dir").arg(&target_dir);
+        compiler.apply(&mut build);
+        step.cargo(&mut build)?;
+        Ok(target_dir.join(TARGET).join(profile))
+    };
+    let (pages, worker) = match profile {
+        Profile::Dev => {
+            let both = build(&["frontend", "worker"], "wasm-dev")?;
+            (both.clone(), both)
+        }
+        Profile::Release => (
+            build(&["frontend"], "wasm-release")?,
+            build(&["worker"], "wasm-worker")?,
+        ),
+    };
+    Ok(Modules {
+        pages: pages.join("frontend.wasm"),
+        worker: worker.join("worker.wasm"),
+    })
 }
 
 fn bind(module: &Path, name: &str, dir: &Path, profile: Profile) -> Result<()> {

@@ -6,8 +6,9 @@ use leptos::{ev, prelude::*};
 use super::context::FormContext;
 use crate::{
     designer::{
-        code_editor::{CodeEditor, EditorKeys, Source},
+        code_editor::{EditorKeys, Source},
         file_editor::{FileEditor, Opened},
+        later::CodeEditor,
     },
     ui::{Icon, Modal},
 };

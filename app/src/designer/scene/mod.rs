@@ -5,9 +5,10 @@
 //! typed letter changes one text. The signals are reference-counted and not owned by the rows that display them, so
 //! they stay valid when a row is removed.
 //!
-//! Only nodes and lines in view have elements, see [`view`]. Lines are routed when the drawing changes. During a drag
-//! only the lines of the moved nodes change, without regard to other nodes.
+//! Only nodes and lines in view have elements, see [`view`]. Lines are routed when the drawing changes, many of them in
+//! the worker. During a drag only the lines of the moved nodes change, without regard to other nodes.
 
+mod routes;
 mod view;
 
 use std::{
@@ -18,7 +19,7 @@ use std::{
 use canvas::{
     areas::Areas,
     drawing::{Drawing, Edge, Node, NodeKind},
-    edges::{self, Line, Routes},
+    edges::{self, Line},
     geometry::{CanvasPoint, CanvasVector, Rect},
     moving::Moving,
 };
@@ -89,6 +90,8 @@ pub struct Scene {
     pub edges: RwSignal<Vec<Edge>>,
     /// True if the visible nodes are so many and so small that they are painted and have no elements.
     pub painted: RwSignal<bool>,
+    /// True while the worker routes the lines.
+    pub is_routing: RwSignal<bool>,
     /// Notifies when the painted picture is outdated: after a change, and when a drag begins or ends.
     pub outdated: Trigger,
     /// Notifies when a drag has moved what is painted.
@@ -99,6 +102,8 @@ pub struct Scene {
     drawing: StoredValue<Arc<Drawing>>,
     /// Segments and labels of the lines, by the number of their edge.
     segments: StoredValue<Areas>,
+    /// Ids of the lines that a drag has moved since the last routes.
+    loose: StoredValue<HashSet<String>>,
     /// Nodes for which the lines are routed. `None` during a drag.
     routed: StoredValue<Option<Vec<(NodeKey, Rect)>>>,
     seen: StoredValue<Seen>,
@@ -114,12 +119,14 @@ impl Scene {
             keys: RwSignal::default(),
             edges: RwSignal::default(),
             painted: RwSignal::new(false),
+            is_routing: RwSignal::new(false),
             outdated: Trigger::new(),
             moved: Trigger::new(),
             nodes: StoredValue::default(),
             lines: StoredValue::default(),
             drawing: StoredValue::default(),
             segments: StoredValue::default(),
+            loose: StoredValue::default(),
             routed: StoredValue::default(),
             seen: StoredValue::default(),
             shown: StoredValue::default(),
@@ -199,6 +206,10 @@ impl Scene {
                 .as_ref()
                 .is_some_and(|now| Arc::ptr_eq(&now.what, what))
         });
+        if is_same != Some(true) {
+            let lines = what.lines().iter().map(|edge| edge.id.clone());
+            self.loose.try_update_value(|loose| loose.extend(lines));
+        }
         self.keep_in_view(what, way, leaves);
         if self.painted.get_untracked() {
             match is_same {
@@ -244,48 +255,6 @@ impl Scene {
         }
     }
 
-    /// Routes the lines of a drawing, if its nodes or edges differ from the last ones.
-    fn route(self, drawing: &Drawing) {
-        let nodes: Vec<(NodeKey, Rect)> = drawing
-            .nodes()
-            .iter()
-            .map(|node| ((node.name.clone(), node.kind), node.rect))
-            .collect();
-        let same_edges = self
-            .edges
-            .with_untracked(|now| now.as_slice() == drawing.edges());
-        let same_nodes = self
-            .routed
-            .try_with_value(|routed| routed.as_ref() == Some(&nodes));
-        if same_edges && same_nodes != Some(false) {
-            return;
-        }
-        let routed = Routes::around(drawing.nodes()).lines(drawing.edges());
-        self.segments.try_set_value(view::segments(&routed));
-        self.lines.try_update_value(|lines| {
-            let ids: HashSet<&str> = drawing
-                .edges()
-                .iter()
-                .map(|edge| edge.id.as_str())
-                .collect();
-            lines.retain(|id, _| ids.contains(id.as_str()));
-            for (edge, line) in drawing.edges().iter().zip(routed) {
-                match lines.get(&edge.id).map(|signals| &signals.line) {
-                    Some(signal) if signal.with_untracked(|now| *now == line) => {}
-                    Some(signal) => signal.set(line),
-                    None => {
-                        let signals = LineSignals {
-                            line: ArcRwSignal::new(line),
-                            shown: ArcRwSignal::new(false),
-                        };
-                        lines.insert(edge.id.clone(), signals);
-                    }
-                }
-            }
-        });
-        self.routed.try_set_value(Some(nodes));
-    }
-
     /// Sets the signals to a drawing.
     pub fn show(self, drawing: &Arc<Drawing>) {
         let known = self.nodes.try_update_value(|nodes| {
@@ -319,8 +288,11 @@ impl Scene {
         if known.is_none() {
             return;
         }
-        self.route(drawing);
+        let is_for_worker = self.route(drawing);
         self.drawing.try_set_value(drawing.clone());
+        if is_for_worker {
+            self.route_in_worker();
+        }
         self.choose();
         self.outdated.notify();
         let keys: Vec<NodeKey> = drawing

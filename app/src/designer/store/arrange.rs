@@ -1,13 +1,16 @@
 //! Arrangement of the selected nodes: tidy up, align, distribute, fold. Nodes glide to their new positions.
 
 use canvas::{
-    commands::{self, Alignment, Axis, CommandInput, Proposal},
+    commands::{self, Alignment, Axis, CommandInput, Proposal, Tidying},
     drawing::Node,
 };
 use leptos::prelude::*;
 
 use super::Workspace;
-use crate::browser;
+use crate::{browser, worker};
+
+/// Number of nodes above which the worker arranges them: fewer take less than a frame.
+const ARRANGED_AT_ONCE: usize = 300;
 
 /// The alignments, each with its icon and label.
 pub const ALIGNMENTS: [(&str, &str, Alignment); 6] = [
@@ -34,12 +37,38 @@ pub const DISTRIBUTIONS: [(&str, &str, Axis); 2] = [
 ];
 
 impl Workspace {
-    /// Tidies up the selection, or the whole drawing without one.
+    /// Tidies up the selection, or the whole drawing without one. The worker arranges a large drawing.
     pub fn tidy(self) {
         let names = self.selected_names();
         let names = if names.len() > 1 { names } else { Vec::new() };
-        let follows = names.is_empty();
-        if self.arrange(move |input| commands::tidy(input, &names)) && follows {
+        let count = self.drawing.with_untracked(|drawing| drawing.nodes().len());
+        if count <= ARRANGED_AT_ONCE {
+            let proposal = self.with_input(|input| commands::tidy(input, &names));
+            self.show_tidied(proposal.flatten(), names.is_empty());
+        } else if self.is_tidying.try_get_value() == Some(false) {
+            self.is_tidying.set_value(true);
+            leptos::task::spawn_local(async move {
+                let proposal = self.tidied_by_worker(&names).await;
+                self.show_tidied(proposal, names.is_empty());
+                self.is_tidying.try_set_value(false);
+            });
+        }
+    }
+
+    /// Asks the worker until the drawing is the same after the answer. `None` if nothing moves, or if the page is left.
+    async fn tidied_by_worker(self, names: &[String]) -> Option<Proposal> {
+        loop {
+            let drawing = self.drawing.try_get_untracked()?;
+            let tidying = Tidying::of(&drawing, names);
+            let rects = worker::arranged(tidying.arrangement()).await;
+            if *self.drawing.try_get_untracked()? == *drawing {
+                return tidying.proposal(&rects);
+            }
+        }
+    }
+
+    fn show_tidied(self, proposal: Option<Proposal>, is_whole: bool) {
+        if self.show_arranged(proposal) && is_whole {
             self.fit();
         }
     }
@@ -56,8 +85,13 @@ impl Workspace {
         self.arrange(move |input| commands::distribute(input, &names, axis));
     }
 
-    fn arrange(self, propose: impl FnOnce(&CommandInput<'_>) -> Option<Proposal>) -> bool {
-        let Some(Some(proposal)) = self.with_input(propose) else {
+    fn arrange(self, propose: impl FnOnce(&CommandInput<'_>) -> Option<Proposal>) {
+        let proposal = self.with_input(propose).flatten();
+        self.show_arranged(proposal);
+    }
+
+    fn show_arranged(self, proposal: Option<Proposal>) -> bool {
+        let Some(proposal) = proposal else {
             self.announce("Nothing to move");
             return false;
         };

@@ -91,6 +91,8 @@ pub struct Workspace {
     /// Plan of the last readable document, with the resources that the passes add.
     pub plan: RwSignal<Arc<Plan>>,
     planning: StoredValue<Planning>,
+    /// True while the worker tidies up.
+    is_tidying: StoredValue<bool>,
     /// The drawing as signals.
     pub scene: Scene,
     /// The selection.
@@ -200,6 +202,7 @@ impl Workspace {
             problems: RwSignal::new(Arc::new(of_plan(&plan))),
             plan: RwSignal::new(plan),
             planning: StoredValue::default(),
+            is_tidying: StoredValue::new(false),
             scene: Scene::new(),
             selection: RwSignal::default(),
             view: RwSignal::default(),
@@ -343,18 +346,18 @@ impl Workspace {
             drawing
         });
         let Some(mut drawing) = drawing else { return };
+        if let Some(older) = self.older.try_get_untracked().flatten() {
+            drawing.add_removed(&older);
+        }
         self.selection
             .try_update_untracked(|selection| selection.clone())
             .inspect(|before| {
                 let mut after = before.clone();
-                after.retain(|name| drawing.owner(name).is_some() || drawing.edge(name).is_some());
+                after.retain(|name| drawing.shows(name));
                 if after != *before {
                     self.selection.set(after);
                 }
             });
-        if let Some(older) = self.older.try_get_untracked().flatten() {
-            drawing.add_removed(&older);
-        }
         let drawing = Arc::new(drawing);
         self.scene.show(&drawing);
         self.drawing.try_set(drawing);

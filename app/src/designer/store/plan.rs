@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use planner::plan::Plan;
 
 use super::{Workspace, problems::of_plan};
-use crate::{client::Answer, planning};
+use crate::{client::Answer, worker};
 
 /// State of the questions to the worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Workspace {
             self.cloud.try_get_untracked()?,
         );
         let bundle = self.bundle.try_get_untracked()?;
-        let answer = planning::plan(planning::Template {
+        let answer = worker::plan(worker::Template {
             text: document.text(),
             bundle: &bundle,
             members: BTreeMap::new(),

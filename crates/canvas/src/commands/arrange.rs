@@ -2,9 +2,10 @@
 
 use super::{CommandInput, Proposal};
 use crate::{
-    drawing::{Node, NodeKind},
-    geometry::CanvasVector,
-    layout::{self, Place, Places},
+    arrangement::Arrangement,
+    drawing::{Drawing, Node, NodeKind},
+    geometry::{CanvasVector, Rect},
+    layout::{Place, Places},
 };
 
 /// The line on which nodes are aligned.
@@ -33,56 +34,93 @@ pub enum Axis {
     Down,
 }
 
-/// Places the named nodes, or all of them without names, as a new drawing would. The other nodes stay, and every node
-/// stays in its network. `None` if nothing moves.
-pub fn tidy(input: &CommandInput<'_>, names: &[String]) -> Option<Proposal> {
-    let before = || {
-        let nodes = input.drawing.nodes().iter();
-        nodes.filter(|node| !node.is_removed())
-    };
-    let mut nodes: Vec<Node> = before().cloned().collect();
-    let moves = |node: &Node| {
-        names.is_empty()
-            || std::iter::successors(Some(node), |node| {
-                input.drawing.node(node.parent.as_deref()?)
+/// Nodes to tidy up. The arrangement can be computed elsewhere.
+#[derive(Clone, Debug)]
+pub struct Tidying {
+    arrangement: Arrangement,
+    nodes: Vec<Tidied>,
+    label: String,
+}
+
+/// A node of the arrangement, as it is before.
+#[derive(Clone, Debug)]
+struct Tidied {
+    name: String,
+    kind: NodeKind,
+    rect: Rect,
+    /// False for a node that stays, or whose position follows from another one.
+    moves: bool,
+}
+
+impl Tidying {
+    /// The named nodes, or all of them without names. They get positions as in a new drawing. The other nodes stay, and
+    /// every node stays in its network.
+    pub fn of(drawing: &Drawing, names: &[String]) -> Self {
+        let nodes = drawing.nodes().iter().filter(|node| !node.is_removed());
+        let nodes: Vec<Node> = nodes.cloned().collect();
+        let moves = |node: &Node| {
+            names.is_empty()
+                || std::iter::successors(Some(node), |node| drawing.node(node.parent.as_deref()?))
+                    .any(|node| names.contains(&node.name))
+        };
+        let fixed: Places = nodes
+            .iter()
+            .filter(|node| !moves(node))
+            .map(|node| (node.name.clone(), Place::at(node.rect.corner())))
+            .collect();
+        Self {
+            arrangement: Arrangement::of(&nodes, drawing.edges(), &fixed),
+            nodes: nodes
+                .iter()
+                .map(|node| Tidied {
+                    name: node.name.clone(),
+                    kind: node.kind,
+                    rect: node.rect,
+                    moves: node.kind != NodeKind::Chip && node.ghost.is_none() && moves(node),
+                })
+                .collect(),
+            label: match names {
+                [] => "Tidy up".to_owned(),
+                [one] => format!("Tidy up {one}"),
+                many => format!("Tidy up {} resources", many.len()),
+            },
+        }
+    }
+
+    /// The arrangement of the nodes.
+    pub fn arrangement(&self) -> &Arrangement {
+        &self.arrangement
+    }
+
+    /// The change to these rectangles of the arrangement. `None` if nothing moves.
+    pub fn proposal(self, rects: &[Rect]) -> Option<Proposal> {
+        let nodes = self.nodes.into_iter().zip(rects);
+        let places: Vec<(String, Place)> = nodes
+            .filter(|(node, rect)| node.moves && node.rect != **rect)
+            .map(|(node, rect)| {
+                let size = rect.size();
+                // A frame loses a size that the user chose, and fits its contents again.
+                let place = Place {
+                    width: (node.kind == NodeKind::Frame).then_some(size.width),
+                    height: (node.kind == NodeKind::Frame).then_some(size.height),
+                    ..Place::at(rect.corner())
+                };
+                (node.name, place)
             })
-            .any(|node| names.contains(&node.name))
-    };
-    let fixed: Places = nodes
-        .iter()
-        .filter(|node| !moves(node))
-        .map(|node| (node.name.clone(), Place::at(node.rect.corner())))
-        .collect();
-    layout::arrange(&mut nodes, input.drawing.edges(), &fixed);
-    let places: Vec<(String, Place)> = nodes
-        .iter()
-        .zip(before())
-        .filter(|(node, old)| {
-            node.kind != NodeKind::Chip
-                && node.ghost.is_none()
-                && moves(node)
-                && node.rect != old.rect
+            .collect();
+        (!places.is_empty()).then(|| Proposal {
+            label: self.label,
+            places,
+            ..Proposal::default()
         })
-        .map(|(node, _)| {
-            let size = node.rect.size();
-            // A frame loses a size that the user chose, and fits its contents again.
-            let place = Place {
-                width: (node.kind == NodeKind::Frame).then_some(size.width),
-                height: (node.kind == NodeKind::Frame).then_some(size.height),
-                ..Place::at(node.rect.corner())
-            };
-            (node.name.clone(), place)
-        })
-        .collect();
-    (!places.is_empty()).then(|| Proposal {
-        label: match names {
-            [] => "Tidy up".to_owned(),
-            [one] => format!("Tidy up {one}"),
-            many => format!("Tidy up {} resources", many.len()),
-        },
-        places,
-        ..Proposal::default()
-    })
+    }
+}
+
+/// Tidies up the named nodes, or all of them without names. See [`Tidying`]. `None` if nothing moves.
+pub fn tidy(input: &CommandInput<'_>, names: &[String]) -> Option<Proposal> {
+    let tidying = Tidying::of(input.drawing, names);
+    let rects = tidying.arrangement().rects();
+    tidying.proposal(&rects)
 }
 
 /// Aligns the named nodes with the outermost of them. `None` for fewer than two.
@@ -91,7 +129,7 @@ pub fn align(input: &CommandInput<'_>, names: &[String], to: Alignment) -> Optio
     if nodes.len() < 2 {
         return None;
     }
-    let around = crate::geometry::Rect::around(nodes.iter().map(|node| node.rect))?;
+    let around = Rect::around(nodes.iter().map(|node| node.rect))?;
     let offset = |node: &Node| {
         let rect = node.rect;
         let (dx, dy) = match to {

@@ -22,7 +22,7 @@ mod twin;
 mod usual;
 
 pub use add_to::add_to;
-pub use arrange::{Alignment, Axis, align, distribute, tidy};
+pub use arrange::{Alignment, Axis, Tidying, align, distribute, tidy};
 pub use clipboard::{copy, paste};
 pub use connect::{can_connect, connect};
 pub use delete::{DeletedDependent, Deletion, delete};

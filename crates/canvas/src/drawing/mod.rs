@@ -31,6 +31,7 @@ pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_
 
 pub use crate::node::{Edge, EdgeKind, INTERNET, Member, Node, NodeKind, Part, REMOVED};
 use crate::{
+    arrangement,
     geometry::{CanvasPoint, Rect, Size},
     layout::{self, Place, Places},
 };
@@ -56,7 +57,7 @@ impl PartialEq for Drawing {
 }
 
 /// Draws a template. Resources added by the passes of `plan` are ghosts. Nodes without a position get one; see
-/// [`crate::layout`].
+/// [`crate::arrangement`].
 pub fn draw(
     template: &Template,
     plan: Option<&Plan>,
@@ -85,7 +86,7 @@ pub fn draw_with_ghosts(
         owners,
         folding,
     };
-    layout::arrange(&mut drawing.nodes, &drawing.edges, places);
+    arrangement::arrange(&mut drawing.nodes, &drawing.edges, places);
     drawing.index.place(&drawing.nodes);
     drawing
 }
@@ -139,6 +140,15 @@ impl Drawing {
             self.node(own)
                 .or_else(|| self.node(self.folding.frames.get(own)?))
         })
+    }
+
+    /// True for a resource with a node or a tag, also in a folded frame, and for the id of a line.
+    pub fn shows(&self, name: &str) -> bool {
+        let is_tag = || {
+            let mut parts = self.nodes.iter().flat_map(|node| &node.parts);
+            parts.any(|part| part.name == name)
+        };
+        self.owner(name).is_some() || self.edge(name).is_some() || is_tag()
     }
 
     /// True if a resource is this node, or a part of it. The node can be in a folded frame.

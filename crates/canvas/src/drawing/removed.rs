@@ -115,6 +115,7 @@ mod tests {
             tests::{TWO_TIER, registry},
         },
         layout::Places,
+        selection::Selection,
     };
 
     fn drawn(text: &str, places: &Places) -> Drawing {
@@ -160,6 +161,21 @@ mod tests {
             .map(|node| node.name.as_str());
         assert_ne!(hit, Some("web"), "nothing can be dropped on it");
         assert!(!drawing.places().contains_key("web"), "it has no place");
+    }
+
+    #[test]
+    fn removed_resources_stay_selected() {
+        let all = ["web", "web_port", "nginx", "front_subnet", "edge"];
+        let gone = &all[..4];
+        let mut selection = Selection::of(all.map(str::to_owned));
+        let drawing = without(gone);
+        selection.retain(|name| drawing.shows(name));
+        for name in ["web", "nginx", "front_subnet", "edge"] {
+            assert!(selection.contains(name), "{name}");
+        }
+        let relation = drawing.edges().iter().find(|line| line.to == "nginx");
+        assert!(drawing.shows(&relation.expect("the line to it").id));
+        assert!(!drawing.shows("nothing"));
     }
 
     #[test]

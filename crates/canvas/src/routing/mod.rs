@@ -21,11 +21,13 @@ mod spacing;
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
+
 use self::{obstacles::Obstacles, path::Ends, spacing::Spacing};
 use crate::geometry::{CanvasPoint, Rect};
 
 /// A node, as the router sees it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
     /// Position and size.
     pub rect: Rect,
@@ -36,7 +38,7 @@ pub struct Shape {
 }
 
 /// A line to route, between two shapes by index.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// Shape at the start.
     pub from: usize,
@@ -49,7 +51,7 @@ pub struct Link {
 }
 
 /// A line to paint.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// Corners, from the port at the start to the port at the end.
     pub points: Vec<CanvasPoint>,

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use canvas::drawing::{Edge, EdgeKind, Node, NodeKind, Part, draw};
-use canvas::edges::{Line, Routes};
+use canvas::edges::{Line, Routing};
 use canvas::geometry::Rect;
 use types::Category;
 
@@ -66,7 +66,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
     {
         frame(&mut out, node);
     }
-    let lines = Routes::around(drawing.nodes()).lines(drawing.edges());
+    let lines = Routing::of(&drawing).lines();
     for (edge, routed) in drawing.edges().iter().zip(&lines) {
         line(&mut out, edge, routed);
     }

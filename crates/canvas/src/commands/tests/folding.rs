@@ -161,6 +161,55 @@ fn servers_that_join_a_moved_folded_network_are_inside_it_later() {
 }
 
 #[test]
+fn a_server_that_leaves_a_moved_folded_network_is_inside_the_new_one() {
+    let mut hands = TestEditor::on(TWO_TIER);
+    let [back, web] = ["back", "web"].map(|name| rect(&hands, name));
+    fold(&mut hands, "front");
+    let way = CanvasVector {
+        dx: -1600.0,
+        dy: 160.0,
+    };
+    let moved = hands.with(|input| nudge(input, &["front".to_owned()], way));
+    hands.take(Ok(moved));
+    let edit = Edit::Set {
+        path: property_path("edge", &["networks"]),
+        value: serde_json::json!([{ "network": { "get_resource": "back" } }]),
+    };
+    hands.take(Ok(Proposal {
+        edits: vec![edit],
+        ..Proposal::default()
+    }));
+    let frame = rect(&hands, "back");
+    assert_eq!(frame.corner(), back.corner(), "it does not grow backwards");
+    assert_eq!(frame.union(rect(&hands, "edge")), frame);
+    fold(&mut hands, "front");
+    assert_eq!(
+        rect(&hands, "web"),
+        web.moved(way),
+        "the others are where they were"
+    );
+}
+
+#[test]
+fn a_folded_network_and_its_servers_are_renamed_without_a_move() {
+    let mut hands = TestEditor::on(TWO_TIER);
+    let web = rect(&hands, "web");
+    fold(&mut hands, "front");
+    for (from, to) in [("front", "outside"), ("web", "shop")] {
+        let edit = Edit::RenameResource {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        };
+        hands.take(Ok(Proposal {
+            edits: vec![edit],
+            ..Proposal::default()
+        }));
+    }
+    fold(&mut hands, "outside");
+    assert_eq!(rect(&hands, "shop"), web);
+}
+
+#[test]
 fn a_folded_network_is_connected_as_any_other() {
     let mut hands = TestEditor::on(TWO_TIER);
     fold(&mut hands, "back");

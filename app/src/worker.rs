@@ -1,7 +1,7 @@
-//! Plans for drawings, from a worker beside the page (the crate `worker`).
+//! Plans, arrangements and lines of drawings, from a worker beside the page (the crate `worker`).
 //!
 //! One worker serves the tab. It is started with the first page that needs it, keeps types and facts, and answers in the
-//! order of the questions. If it cannot be loaded or breaks, its open questions fail, and the next one starts another.
+//! order of the requests. If it cannot be loaded or breaks, its open requests fail, and the next one starts another.
 
 use std::{
     cell::RefCell,
@@ -10,9 +10,16 @@ use std::{
 };
 
 use api::CloudFacts;
+use canvas::{
+    arrangement::Arrangement,
+    edges::{Line, Routing},
+    geometry::Rect,
+    request::Request,
+};
 use futures::channel::oneshot;
 use hot::bundle::Bundle;
 use planner::{plan::Plan, preview::Question};
+use serde::de::DeserializeOwned;
 use types::Registry;
 use wasm_bindgen::prelude::*;
 use web_sys::{MessageEvent, Worker};
@@ -31,7 +38,7 @@ extern "C" {
 }
 
 thread_local! {
-    static PLANNER: RefCell<Option<Planner>> = const { RefCell::new(None) };
+    static CLIENT: RefCell<Option<Client>> = const { RefCell::new(None) };
 }
 
 /// A template to plan, for a new deployment with the parameters' defaults.
@@ -54,53 +61,72 @@ pub struct Template<'a> {
 /// The worker could not be loaded, or broke.
 pub async fn plan(template: Template<'_>) -> Answer<Plan> {
     let answered = async {
-        let answer = ask(&template).map_err(|_| page_missing())?;
-        let answer = answer.await.map_err(|_gone| page_missing())?;
-        serde_json::from_str(&answer).map_err(|_| page_missing())
+        let asked = with_client(|client| client.ask_for_plan(&template));
+        received(asked).await
     };
     browser::measured("plan", answered).await
 }
 
+/// The rectangle of each node of an arrangement. Without a worker, the page computes them itself.
+pub async fn arranged(arrangement: &Arrangement) -> Vec<Rect> {
+    let request = Request::Arrange(arrangement.clone());
+    let asked = with_client(|client| client.ask(&request));
+    let rects = received(asked).await;
+    rects.unwrap_or_else(|_| arrangement.rects())
+}
+
+/// The lines of a drawing. Without a worker, the page computes them itself.
+pub async fn routed(routing: &Routing) -> Vec<Line> {
+    let request = Request::Route(routing.clone());
+    let asked = with_client(|client| client.ask(&request));
+    let lines = received(asked).await;
+    lines.unwrap_or_else(|_| routing.lines())
+}
+
 /// Loads the worker, so that the first plan does not wait for it.
 pub fn warm_up() {
-    // If this fails, the first question tries again.
-    let _ = with_planner(|_| Ok(()));
+    // If this fails, the first request tries again.
+    let _ = with_client(|_| Ok(()));
 }
 
-/// Sends a question. The receiver gets the answer, or is cancelled when the worker breaks.
-fn ask(template: &Template<'_>) -> Result<oneshot::Receiver<String>, JsValue> {
-    with_planner(|planner| planner.ask(template))
+/// The receiver gets the answer, or is cancelled when the worker breaks.
+type Asked = Result<oneshot::Receiver<String>, JsValue>;
+
+async fn received<T: DeserializeOwned>(asked: Asked) -> Answer<T> {
+    let answer = asked.map_err(|_| page_missing())?;
+    let answer = answer.await.map_err(|_gone| page_missing())?;
+    serde_json::from_str(&answer).map_err(|_| page_missing())
 }
 
-fn with_planner<T>(work: impl FnOnce(&mut Planner) -> Result<T, JsValue>) -> Result<T, JsValue> {
-    PLANNER.with_borrow_mut(|planner| match planner {
-        Some(planner) => work(planner),
-        None => work(planner.insert(Planner::start()?)),
+fn with_client<T>(work: impl FnOnce(&mut Client) -> Result<T, JsValue>) -> Result<T, JsValue> {
+    CLIENT.with_borrow_mut(|client| match client {
+        Some(client) => work(client),
+        None => work(client.insert(Client::start()?)),
     })
 }
 
-/// The worker and its open questions.
-struct Planner {
+/// The worker and its open requests.
+struct Client {
     worker: Worker,
     waiting: VecDeque<oneshot::Sender<String>>,
     /// Types and facts that the worker has.
     sent: Option<(Arc<Registry>, Arc<CloudFacts>)>,
 }
 
-impl Planner {
-    fn start() -> Result<Planner, JsValue> {
+impl Client {
+    fn start() -> Result<Client, JsValue> {
         let worker = open()?;
         let answered = Closure::<dyn Fn(MessageEvent)>::new(|event: MessageEvent| {
             let answer = event.data().as_string().unwrap_or_default();
-            let first = PLANNER.with_borrow_mut(|planner| planner.as_mut()?.waiting.pop_front());
+            let first = CLIENT.with_borrow_mut(|client| client.as_mut()?.waiting.pop_front());
             if let Some(first) = first {
                 // The page may have been left.
                 let _ = first.send(answer);
             }
         });
         let failed = Closure::<dyn Fn()>::new(|| {
-            if let Some(planner) = PLANNER.take() {
-                planner.worker.terminate();
+            if let Some(client) = CLIENT.take() {
+                client.worker.terminate();
             }
         });
         worker.set_onmessage(Some(answered.as_ref().unchecked_ref()));
@@ -108,14 +134,14 @@ impl Planner {
         // As long as the tab.
         answered.forget();
         failed.forget();
-        Ok(Planner {
+        Ok(Client {
             worker,
             waiting: VecDeque::new(),
             sent: None,
         })
     }
 
-    fn ask(&mut self, template: &Template<'_>) -> Result<oneshot::Receiver<String>, JsValue> {
+    fn ask_for_plan(&mut self, template: &Template<'_>) -> Asked {
         let (types, cloud) = (template.types, template.cloud);
         let sent = self.sent.as_ref();
         let has_types = sent.is_some_and(|(sent, _)| Arc::ptr_eq(sent, types));
@@ -131,9 +157,14 @@ impl Planner {
             environments: template.bundle.environments().to_vec(),
             members: template.members.clone(),
         };
-        let text = serde_json::to_string(&question).map_err(|_| JsValue::NULL)?;
-        self.worker.post_message(&JsValue::from_str(&text))?;
+        let asked = self.ask(&Request::Plan(Box::new(question)))?;
         self.sent = Some((types.clone(), cloud.clone()));
+        Ok(asked)
+    }
+
+    fn ask(&mut self, request: &Request) -> Asked {
+        let text = serde_json::to_string(request).map_err(|_| JsValue::NULL)?;
+        self.worker.post_message(&JsValue::from_str(&text))?;
         let (answer, answered) = oneshot::channel();
         self.waiting.push_back(answer);
         Ok(answered)

@@ -1,0 +1,19 @@
+//! Requests of the pages to the worker beside them: what takes longer than a frame for a large design.
+//!
+//! Requests and answers are sent as JSON.
+
+use planner::preview::Question;
+use serde::{Deserialize, Serialize};
+
+use crate::{arrangement::Arrangement, edges::Routing};
+
+/// A request. The answers come in the order of the requests.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// The plan beside a drawing. The answer is a [`planner::plan::Plan`].
+    Plan(Box<Question>),
+    /// The rectangle of each node of an arrangement. See [`Arrangement::rects`].
+    Arrange(Arrangement),
+    /// The lines of a drawing. See [`Routing::lines`].
+    Route(Routing),
+}
