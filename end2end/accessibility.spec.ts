@@ -4,7 +4,7 @@ import { expect, test } from '@playwright/test';
 import { api, login, node, openDesign } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { code, inspect, problems } from './support/draw.ts';
-import { misfits, SCHEMES, showScheme } from './support/fits.ts';
+import { misfits } from './support/fits.ts';
 import { leftovers } from './support/tidy.ts';
 import { broken, twoTier } from './support/templates.ts';
 

@@ -1,6 +1,7 @@
 // axe checks of a page in both themes: contrast, names, roles, sizes of targets.
 import AxeBuilder from '@axe-core/playwright';
 import { expect, type Page } from '@playwright/test';
+import { SCHEMES, showScheme } from './fits.ts';
 
 /** Rules that axe leaves out unless they are asked for. */
 const MORE_RULES = { 'target-size': { enabled: true } };
@@ -8,13 +9,8 @@ const MORE_RULES = { 'target-size': { enabled: true } };
 /** Fails softly with the violations that axe reports, one line each: page, theme, rule, element, remedy. */
 export async function accessible(page: Page): Promise<void> {
   const found: string[] = [];
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    // Wait for colour transitions between the themes. Infinite animations never finish.
-    await page.evaluate(() => {
-      const ends = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().endTime !== Infinity);
-      return Promise.all(ends.map((animation) => animation.finished.catch(() => {})));
-    });
+  for (const colorScheme of SCHEMES) {
+    await showScheme(page, colorScheme);
     const isSmall = await page.evaluate(isZoomedOut);
     const { violations } = await new AxeBuilder({ page }).options({ rules: MORE_RULES }).analyze();
     for (const { id, nodes } of violations) {
