@@ -2,11 +2,13 @@
 
 use std::io::Write;
 
+use futures::future::join_all;
 use lab::Lab;
 use reqwest::{Method, header};
 use serde_json::{Value, json};
 
 use crate::{
+    catalog::{item, upload},
     lab::ended,
     pulse::Pulse,
     stack::{Client, Stack, json, problem},
@@ -88,6 +90,22 @@ async fn a_login_is_small_and_an_upload_has_its_slot_before_it_is_read() {
     let answer = problem(upload(&other).body("x").send().await.unwrap()).await;
     assert_eq!(answer.0, 422, "another project has its own slot");
     pulse.check("a large login and uploads at once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_keeps_its_slot_until_its_item_is_stored() {
+    let stack = Stack::start().await;
+    let stack = stack.restart_with(&["--project-uploads=1"]).await;
+    let demo = stack.login("demo").await;
+    let pulse = Pulse::of(&stack);
+    // Small to send, and long to unpack and to check.
+    let task = format!("- debug:\n{}", "# no comment\n".repeat(200_000));
+    let archive = item("greeter", "1.0.0", &task);
+    let answers = join_all((0..8).map(|_| upload(&demo, archive.clone()))).await;
+    let statuses: Vec<u16> = answers.iter().map(|one| one.status().as_u16()).collect();
+    assert!(statuses.contains(&429), "{statuses:?}");
+    assert!(statuses.contains(&201), "{statuses:?}");
+    pulse.check("large items at once");
 }
 
 const HIDDEN: &str = "\
