@@ -19,6 +19,10 @@ use crate::{
     slots::Slots,
 };
 
+/// Number of pages of stored events that requests of one project read at the same time. A thread inflates and parses a page
+/// for milliseconds, so without a limit the searches and downloads of one person delay everybody.
+const PROJECT_EVENT_READS: usize = 4;
+
 /// The engine's core; one per engine.
 pub struct Core {
     pub config: Config,
@@ -33,6 +37,8 @@ pub struct Core {
     pub computations: Computations,
     /// Attempts to log in to servers that boot, by project.
     pub ssh_attempts: Slots<Tenant>,
+    /// Reads of stored events for requests, by project.
+    pub event_reads: Slots<Tenant>,
     /// The time for which this server may act on its runs.
     pub lease: Lease,
     /// The end of the last run of each project.
@@ -95,6 +101,7 @@ impl Core {
             sandboxes,
             computations: Computations::new(config.computations),
             ssh_attempts: Slots::new(config.project_ssh_attempts),
+            event_reads: Slots::new(PROJECT_EVENT_READS),
             lease,
             ended: RunEnds::default(),
             wake,
