@@ -155,7 +155,9 @@ impl Engine {
             && row.shown.state != DeploymentState::Busy
         {
             let patience = self.core.config.read_patience;
-            outputs.read(actor, self.vault(actor), patience).await;
+            let slots = self.core.page_requests.of(&row.tenant);
+            let read = outputs.read(actor, self.vault(actor), patience, slots);
+            read.await;
         }
         self.compute(&row.tenant, move || outputs.resolve()).await
     }
