@@ -66,7 +66,7 @@ impl Engine {
     /// The content that a run was started with.
     ///
     /// # Errors
-    /// If there is no such run, or if it is older than the storing of contents.
+    /// If there is no such run, or its content is not kept any more.
     pub async fn run_content(&self, tenant: &Tenant, id: &str) -> Result<RunContent> {
         let content = self.core.store.run_content(tenant, id).await?;
         content.ok_or_else(|| Error::NotFound {
