@@ -223,6 +223,7 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     engine.despite_lost_keys = config.despite_lost_keys;
     engine.parallel_steps = config.parallel_steps;
     engine.project_deployments = config.project_deployments;
+    engine.project_undeployed = config.project_undeployed;
     engine.project_runs = config.project_runs;
     engine.deployment_snapshots = config.deployment_snapshots;
     engine.log_quota = LogQuota {

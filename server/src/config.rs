@@ -202,6 +202,11 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PROJECT_DEPLOYMENTS", default_value_t = engine_defaults::PROJECT_DEPLOYMENTS)]
     pub project_deployments: u32,
 
+    /// Undeployed deployments of one project, with the history of their runs. New ones are refused above it, until some are
+    /// removed.
+    #[arg(long, env = "STACKLOOM_PROJECT_UNDEPLOYED", default_value_t = engine_defaults::PROJECT_UNDEPLOYED)]
+    pub project_undeployed: u32,
+
     /// Active runs of one project. Undeployments are always accepted.
     #[arg(long, env = "STACKLOOM_PROJECT_RUNS", default_value_t = engine_defaults::PROJECT_RUNS)]
     pub project_runs: u32,

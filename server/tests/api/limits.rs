@@ -148,6 +148,27 @@ async fn a_reader_learns_nothing_by_guessing_a_hidden_value() {
     pulse.check("guesses of a hidden value");
 }
 
+#[tokio::test]
+async fn undeployed_deployments_are_kept_up_to_a_number_until_somebody_removes_them() {
+    let lab = Lab::memory().await.unwrap();
+    let stack = Stack::with_cloud(&lab.auth_url()).await;
+    let stack = stack.restart_with(&["--project-undeployed=1"]).await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let request = json!({"name": "shop", "template": TEMPLATE});
+    let (path, _) = deployed(&demo, &request).await;
+    let removing = json(demo.delete(&path).await, 202).await;
+    assert_eq!(ended(&demo, &removing).await, "succeeded");
+
+    let refused = json(demo.post("/api/v1/deployments", &request).await, 409).await;
+    assert_eq!(refused["code"], "project-full");
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(detail.contains("1 undeployed deployments"), "{detail}");
+    deployed(&other, &request).await;
+    let removed = demo.delete(&format!("{path}/record")).await;
+    assert_eq!(removed.status(), 204);
+    deployed(&demo, &request).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_that_somebody_made_in_between_is_not_undone() {
     let lab = Lab::memory().await.unwrap();
