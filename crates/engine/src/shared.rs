@@ -43,7 +43,7 @@ pub struct Core {
     pub ssh_attempts: Slots<Tenant>,
     /// Reads of stored events for requests, by project.
     pub event_reads: Slots<Tenant>,
-    /// Requests of pages to clouds, by project: states, outputs, consoles, power.
+    /// Requests of pages to clouds, by project: states, outputs, consoles, strays, power, permissions, deletions of snapshots.
     pub page_requests: Slots<Tenant>,
     /// Requests of checks to clouds, by project.
     pub check_requests: Slots<Tenant>,

@@ -174,7 +174,9 @@ impl Engine {
         for (deployment, user) in store.bastion_list_gone(&actor.tenant).await? {
             let row = self.deployment_row(&actor.tenant, &deployment).await?;
             let rule = self.rule(actor, &deployment, &row.shown.name);
-            if let Err(error) = rule.close(&user, None).await {
+            let closed = rule.close(&user, None);
+            let closed = openstack::while_permitted(self.core.lease.tenure(), closed);
+            if let Err(error) = closed.await {
                 tracing::warn!(%error, deployment.id = deployment, "a bastion stays open");
             }
         }
