@@ -53,6 +53,9 @@ const ONLY_LOOK: [&str; 5] = [
     "/designs/{id}/viewers",
 ];
 
+/// Paths below `/api/v1` that use a sandbox or a repository and store nothing. Their work ends when the client leaves.
+const STORE_NOTHING: [&str; 2] = ["/recipes/lint", "/roles"];
+
 /// Maximum number of events that are kept of one project.
 pub const EVENTS_MAX: u32 = 100_000;
 /// Maximum length of a stored text, in characters.
@@ -125,10 +128,12 @@ pub async fn record(State(services): State<Services>, request: Request, next: Ne
         request_id,
     };
     parts.extensions.insert(recorder.clone());
-    let looks = method.is_safe()
-        || ONLY_LOOK
-            .iter()
-            .any(|only| pattern.ends_with(&format!("/v1{only}")));
+    let is_one_of = |paths: &[&str]| {
+        let mut paths = paths.iter();
+        paths.any(|path| pattern.ends_with(&format!("/v1{path}")))
+    };
+    let looks = method.is_safe() || is_one_of(&ONLY_LOOK);
+    let ends_with_client = looks || is_one_of(&STORE_NOTHING);
     let place = parts.extensions.get::<Counted>().cloned();
     let work = async move {
         let response = next.run(Request::from_parts(parts, body)).await;
@@ -150,7 +155,7 @@ pub async fn record(State(services): State<Services>, request: Request, next: Ne
         drop(place);
         response
     };
-    if looks {
+    if ends_with_client {
         return work.await;
     }
     // A connection that closes drops this task, and with it the work and its record.
