@@ -78,7 +78,12 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         signals: Rates::new(routes::SIGNAL_BURST, routes::SIGNAL_EVERY),
         policy_signals: Rates::new(routes::POLICY_BURST, routes::POLICY_EVERY),
         doors: Doors::new(config.logins, config.address_logins),
-        designs: Designs::new(store.clone(), engine.clone(), config.project_designs),
+        designs: Designs::new(
+            store.clone(),
+            engine.clone(),
+            config.project_designs,
+            config.project_design_mib,
+        ),
         sockets: Slots::new(config.project_sockets),
         uploads: Slots::new(config.project_uploads),
         facts: Facts::new(engine.clone(), config.signal_url().is_some()),

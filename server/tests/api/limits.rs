@@ -149,6 +149,30 @@ async fn a_reader_learns_nothing_by_guessing_a_hidden_value() {
 }
 
 #[tokio::test]
+async fn the_designs_of_a_project_have_a_size_and_another_has_its_own() {
+    let stack = Stack::start().await;
+    let stack = stack.restart_with(&["--project-design-mib=1"]).await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let large = format!("{TEMPLATE}{}", "# no comment\n".repeat(50_000));
+    let body = json!({"name": "shop", "template": large});
+    let create = async |browser: &Client| browser.post("/api/v1/designs", &body).await;
+    let first = json(create(&demo).await, 201).await;
+    json(create(&demo).await, 201).await;
+    let full = (409, "project-full".to_owned());
+    assert_eq!(problem(create(&demo).await).await, full);
+    let path = format!("/api/v1/designs/{}", first["id"].as_str().unwrap());
+    let mut save = json!({"name": "shop", "template": TEMPLATE, "base_version": 1});
+    assert_eq!(problem(demo.put(&path, &save).await).await, full);
+    // What is stored already can be saved again.
+    save["template"] = json!(large);
+    json(demo.put(&path, &save).await, 200).await;
+    json(create(&other).await, 201).await;
+
+    assert_eq!(demo.delete(&path).await.status(), 204);
+    json(create(&demo).await, 201).await;
+}
+
+#[tokio::test]
 async fn undeployed_deployments_are_kept_up_to_a_number_until_somebody_removes_them() {
     let lab = Lab::memory().await.unwrap();
     let stack = Stack::with_cloud(&lab.auth_url()).await;
