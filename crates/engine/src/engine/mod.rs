@@ -20,6 +20,7 @@ mod outputs;
 mod permission;
 mod power;
 mod read;
+mod reconnect;
 mod recover;
 mod replace;
 mod reviewed;
