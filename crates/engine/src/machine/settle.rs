@@ -100,7 +100,7 @@ impl Transition<'_> {
     pub(super) fn recover_without_token(&mut self) {
         self.started = true;
         self.paused = true;
-        self.run.reason.get_or_insert_with(|| TOKEN_ENDED.into());
+        self.run.reason.get_or_insert_with(|| NO_SESSION.into());
         self.recover();
     }
 
@@ -594,3 +594,6 @@ impl Transition<'_> {
 const NAMED_MAX: usize = 20;
 
 const TOKEN_ENDED: &str = "the login of this run has expired; log in again, and the run continues";
+/// Reason for a pause when a run is taken up and there is no session for it.
+const NO_SESSION: &str = "the login of this run has expired, or the cloud did not answer when the server started; the run \
+    continues when you log in again, or when the cloud answers";
