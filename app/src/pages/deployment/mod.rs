@@ -1,19 +1,13 @@
 //! One deployment: outputs, resources and history.
 
-mod check;
-mod command;
 pub mod compare;
-pub mod console;
 pub mod design;
 mod events;
-mod groups;
 mod items;
 mod live;
 mod next_steps;
 mod outputs;
-mod permission;
 mod power;
-mod proposal;
 pub mod remove;
 mod roll_back;
 pub mod runs;
@@ -40,6 +34,13 @@ use crate::{
     frame::{Crumb, use_frame},
     links::DesignLink,
     load::{Load, keep_fresh},
+    operations::{
+        check::CheckSection,
+        command::{CommandButton, CommandDialog},
+        console::ConsoleDialog,
+        groups::Groups,
+        permission::PermissionSection,
+    },
     pages::terminal,
     session::use_session,
     time::Ago,
@@ -141,18 +142,18 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             {move || head.get().map(|it| view! { <Head it deployment runs design command /> })}
             {move || outputs.get().map(|outputs| view! { <outputs::Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <services::Services deployment />
-            <groups::Groups deployment />
+            <Groups deployment />
             <items::Items deployment />
-            <check::CheckSection deployment />
+            <CheckSection deployment />
             <snapshots::Snapshots deployment runs />
-            <permission::PermissionSection deployment />
+            <PermissionSection deployment />
             <Drawing deployment />
             {move || resources.get().map(|(resources, damage)| {
                 let id = deployment.peek().map(|it| it.id).unwrap_or_default();
                 view! { <Resources resources damage deployment=id console servers live /> }
             })}
-            {move || id.get().map(|deployment| view! { <console::ConsoleDialog deployment server=console /> })}
-            <command::CommandDialog deployment open=command />
+            {move || id.get().map(|deployment| view! { <ConsoleDialog deployment server=console /> })}
+            <CommandDialog deployment open=command />
             <strays::Strays deployment />
             <runs::Runs deployment runs />
             <events::EventSection deployment />
@@ -288,7 +289,7 @@ fn Actions(
                     "Remove"
                 </button>
             })}
-            <command::CommandButton deployment open=command />
+            <CommandButton deployment open=command />
             <suspension::SuspensionButtons deployment runs />
             {rolls_back.then(|| view! { <roll_back::RollBackButton deployment runs /> })}
             {exists.then(|| view! {

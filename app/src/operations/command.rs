@@ -12,7 +12,6 @@ use leptos_router::hooks::use_navigate;
 use crate::{
     client,
     load::Load,
-    pages::terminal,
     session::use_session,
     ui::{Icon, Modal, ProblemNote, skeleton},
 };
@@ -93,7 +92,7 @@ fn servers_of(deployment: &Deployment) -> Vec<String> {
     };
     let resources = deployment.resources.iter();
     let servers = resources.filter(|resource| {
-        resource.resource_type == terminal::SERVER
+        resource.resource_type == types::SERVER
             && resource.physical_id.is_some()
             && exists(resource.state)
     });

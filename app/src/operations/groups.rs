@@ -9,9 +9,8 @@ use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::proposal::{Proposals, changed, problems};
 use crate::{
-    client,
+    client, consequences,
     load::Load,
-    pages::consequences,
     session::use_session,
     time::moment,
     ui::{Icon, Question, data_table},

@@ -12,9 +12,8 @@ use serde_json::Value;
 
 use super::proposal::{Proposals, changed, problems};
 use crate::{
-    client,
+    client, consequences,
     load::Load,
-    pages::consequences,
     session::use_session,
     time::Ago,
     ui::{Icon, Question, data_table, prose, state::StateBadge, use_toasts},

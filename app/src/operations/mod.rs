@@ -1,0 +1,11 @@
+//! Operations on a deployment: scaling, checks, repairs, commands, consoles, and the standing permission.
+//!
+//! The page of a deployment shows them all.
+
+pub mod check;
+pub mod command;
+pub mod console;
+pub mod groups;
+pub mod permission;
+pub mod permission_form;
+pub mod proposal;
