@@ -2,6 +2,8 @@
 //!
 //! A repair starts after a confirmation that lists the changes of its plan.
 
+use std::collections::{BTreeMap, HashMap};
+
 use api::{
     Action, ChangedProperty, Check, Deployment, DeploymentState, Finding, FindingKind, Plan,
     PlanRequest, RepairRequest,
@@ -14,46 +16,138 @@ use super::proposal::{Proposals, changed, problems};
 use crate::{
     client, consequences,
     load::Load,
-    session::use_session,
+    session::{Session, use_session},
     time::Ago,
-    ui::{Icon, Question, data_table, prose, state::StateBadge, use_toasts},
+    ui::{
+        Icon, Question, StateBadge, ToastList, data_table, prose, state::DisplayState, use_toasts,
+    },
 };
+
+/// The check of a deployment and its repair, on a page that offers them.
+#[derive(Clone, Copy)]
+pub struct Checking {
+    deployment: Load<Deployment>,
+    session: Session,
+    toasts: ToastList,
+    proposals: Proposals,
+    /// True while the check that this page has started is running.
+    is_running: RwSignal<bool>,
+}
+
+impl Checking {
+    /// The check of the current page's deployment.
+    pub fn new(deployment: Load<Deployment>) -> Checking {
+        Checking {
+            deployment,
+            session: use_session(),
+            toasts: use_toasts(),
+            proposals: Proposals::new(),
+            is_running: RwSignal::new(false),
+        }
+    }
+
+    /// True if the user can start a check now. Tracks.
+    pub fn can_check(self) -> bool {
+        let is_possible = self.deployment.with(|it| it.is_some_and(has_resources));
+        is_possible && !self.is_running.get() && self.session.can_change()
+    }
+
+    /// Starts a check and shows its result.
+    pub fn check(self) {
+        let Some(it) = self.deployment.peek() else {
+            return;
+        };
+        self.is_running.set(true);
+        leptos::task::spawn_local(async move {
+            let checked = client::check(&it.id).await;
+            let _gone = self.is_running.try_set(false);
+            match checked {
+                Ok(_) => self.deployment.reload(),
+                Err(problem) => self.toasts.problem(&problem),
+            }
+        });
+    }
+
+    /// True if the last check has found damage that a repair mends. Tracks.
+    fn finds_damage(self) -> bool {
+        self.deployment.with(|it| {
+            it.is_some_and(|it| {
+                let is_suspended = it.state == DeploymentState::Suspended;
+                has_resources(it) && !is_suspended && !damage(it).is_empty()
+            })
+        })
+    }
+
+    /// True if the user can start a repair now. Tracks.
+    pub fn can_repair(self) -> bool {
+        let is_busy = self
+            .deployment
+            .with(|it| it.is_none_or(|it| it.state == DeploymentState::Busy));
+        self.finds_damage() && !is_busy && self.can_check()
+    }
+
+    /// Shows the plan of a repair, and starts it.
+    pub fn repair(self) {
+        let Some(it) = self.deployment.peek() else {
+            return;
+        };
+        let Some(check) = it.present_check().map(|check| check.id.clone()) else {
+            return;
+        };
+        let request = PlanRequest {
+            repair: true,
+            ..it.plan_request()
+        };
+        let name = it.name.clone();
+        self.proposals.propose(
+            request,
+            move |plan| question(&name, plan),
+            move |plan| {
+                let request = RepairRequest {
+                    check: check.clone(),
+                    plan_digest: plan.digest.clone(),
+                    despite_quota: plan.exceeds_quota(),
+                };
+                let id = it.id.clone();
+                async move { client::repair(&id, &request).await }
+            },
+        );
+    }
+}
+
+fn has_resources(deployment: &Deployment) -> bool {
+    deployment.state != DeploymentState::Undeployed
+}
+
+/// Damage that the last check has found, by resource name.
+pub fn damage(it: &Deployment) -> HashMap<&str, FindingKind> {
+    let findings = it.present_check().map(|check| check.findings.iter());
+    let damaged = findings
+        .into_iter()
+        .flatten()
+        .filter(|finding| finding.kind.is_damage());
+    damaged
+        .map(|finding| (finding.resource.as_str(), finding.kind))
+        .collect()
+}
 
 /// The section with the last check. Nothing for a deployment without resources in the cloud.
 #[component]
-pub fn CheckSection(deployment: Load<Deployment>) -> impl IntoView {
-    let session = use_session();
-    let toasts = use_toasts();
-    let is_checking = RwSignal::new(false);
+pub fn CheckSection(
+    /// The deployment's check.
+    checking: Checking,
+) -> impl IntoView {
     let shown = Memo::new(move |_| {
-        deployment.with(|it| {
-            it.filter(|it| it.state != DeploymentState::Undeployed)
-                .map(|it| {
-                    let is_present = it.present_check().is_some();
-                    (it.check.clone(), is_present, it.state)
-                })
+        checking.deployment.with(|it| {
+            it.filter(|it| has_resources(it)).map(|it| {
+                let is_present = it.present_check().is_some();
+                (it.check.clone(), is_present, it.state)
+            })
         })
     });
-    let check = move |_| {
-        let Some(it) = deployment.peek() else { return };
-        is_checking.set(true);
-        leptos::task::spawn_local(async move {
-            let checked = client::check(&it.id).await;
-            let _gone = is_checking.try_set(false);
-            match checked {
-                Ok(_) => deployment.reload(),
-                Err(problem) => toasts.problem(&problem),
-            }
-        });
-    };
-    let repair = repairer(deployment);
     move || {
         let (last, is_present, state) = shown.get()?;
         let is_busy = state == DeploymentState::Busy;
-        let locked = move || is_checking.get() || !session.can_change();
-        let is_suspended = state == DeploymentState::Suspended;
-        let has_damage =
-            is_present && !is_suspended && last.as_ref().is_some_and(Check::has_damage);
         let about = last.as_ref().map(|check| {
             view! {
                 <span class="meta">
@@ -77,25 +171,111 @@ pub fn CheckSection(deployment: Load<Deployment>) -> impl IntoView {
                 <div class="section-head">
                     <h2>"Check"</h2>
                     {about}
-                    <button type="button" class="button" data-size="small" disabled=locked on:click=check>
-                        {move || if is_checking.get() {
-                            view! { <span data-look="running"><Icon name="loader-circle" /></span>"Checking…" }.into_any()
-                        } else {
-                            view! { <Icon name="refresh-cw" />"Check now" }.into_any()
-                        }}
-                    </button>
-                    {has_damage.then(|| view! {
-                        <button
-                            type="button" class="button" data-look="primary" data-size="small" disabled=move || is_busy || locked()
-                            on:click=move |_| repair.run(())
-                        >
-                            <Icon name="wrench" />
-                            "Repair"
-                        </button>
-                    })}
+                    <CheckButtons checking />
                 </div>
                 {result}
             </section>
+        })
+    }
+}
+
+/// The button that checks the deployment, and after damage the one that repairs it.
+#[component]
+pub fn CheckButtons(
+    /// The deployment's check.
+    checking: Checking,
+) -> impl IntoView {
+    let has_damage = Memo::new(move |_| checking.finds_damage());
+    view! {
+        <button
+            type="button" class="button" data-size="small" disabled=move || !checking.can_check()
+            on:click=move |_| checking.check()
+        >
+            {move || if checking.is_running.get() {
+                view! { <span data-look="running"><Icon name="loader-circle" /></span>"Checking…" }.into_any()
+            } else {
+                view! { <Icon name="refresh-cw" />"Check now" }.into_any()
+            }}
+        </button>
+        {move || has_damage.get().then(|| view! {
+            <button
+                type="button" class="button" data-look="primary" data-size="small" disabled=move || !checking.can_repair()
+                on:click=move |_| checking.repair()
+            >
+                <Icon name="wrench" />
+                "Repair"
+            </button>
+        })}
+    }
+}
+
+/// The result of the last check in a few words. Nothing for a deployment without resources in the cloud.
+#[component]
+pub fn CheckNote(
+    /// The deployment's check.
+    checking: Checking,
+) -> impl IntoView {
+    let shown = Memo::new(move |_| {
+        checking.deployment.with(|it| {
+            let it = it.filter(|it| has_resources(it))?;
+            let time = it.present_check().map(|check| check.time.clone());
+            Some((verdict(it), time))
+        })
+    });
+    move || {
+        let (verdict, time) = shown.get()?;
+        let time = time.map(|time| view! { ", "<Ago time /> });
+        Some(view! { <span class="meta">{verdict}{time}</span> })
+    }
+}
+
+/// The result of the last check: the number of findings of each kind, the worst first.
+fn verdict(deployment: &Deployment) -> String {
+    let Some(check) = deployment.present_check() else {
+        let text = match deployment.check {
+            Some(_) => "Not checked since the last run",
+            None => "Not checked yet",
+        };
+        return text.to_owned();
+    };
+    if check.findings.is_empty() {
+        return "Checked: as deployed".to_owned();
+    }
+    let mut kinds: BTreeMap<FindingKind, usize> = BTreeMap::new();
+    for finding in &check.findings {
+        *kinds.entry(finding.kind).or_default() += 1;
+    }
+    let kinds = kinds.into_iter();
+    let counts: Vec<String> = kinds
+        .map(|(kind, count)| format!("{count} {}", kind.title().to_lowercase()))
+        .collect();
+    format!("Checked: {}", counts.join(", "))
+}
+
+/// The finding of the last check on a resource. Nothing without one.
+#[component]
+pub fn FindingNote(
+    /// The deployment.
+    deployment: Load<Deployment>,
+    /// Name of the resource.
+    #[prop(into)]
+    name: Signal<String>,
+) -> impl IntoView {
+    let found = Memo::new(move |_| {
+        deployment.with(|it| {
+            let mut findings = it?.present_check()?.findings.iter();
+            findings
+                .find(|finding| name.with(|name| finding.resource == *name))
+                .cloned()
+        })
+    });
+    move || {
+        let finding = found.get()?;
+        Some(view! {
+            <div class="check-finding" data-finding=finding.resource.clone()>
+                <StateBadge state=finding.kind />
+                <div>{details(&finding)}</div>
+            </div>
         })
     }
 }
@@ -117,23 +297,27 @@ fn findings(findings: Vec<Finding>) -> AnyView {
     let rows = findings
         .into_iter()
         .map(|finding| {
-            let changed = finding.differences.iter().map(difference).collect_view();
-            let text = match (finding.kind, finding.text.as_str()) {
-                (FindingKind::Gone, "") => "It no longer exists.",
-                (_, text) => text,
-            };
-            let text = prose(text);
             view! {
                 <tr data-finding=finding.resource.clone()>
                     <td>{finding.resource.clone()}</td>
                     <td class="quiet">{finding.resource_type.clone()}</td>
                     <td class="fit"><StateBadge state=finding.kind /></td>
-                    <td>{text}{changed}</td>
+                    <td>{details(&finding)}</td>
                 </tr>
             }
         })
         .collect_view();
     data_table(["Resource", "Type", "Found", "Difference"], rows).into_any()
+}
+
+/// The reason of a finding, and the changed properties.
+fn details(finding: &Finding) -> AnyView {
+    let text = match (finding.kind, finding.text.as_str()) {
+        (FindingKind::Gone, "") => "It no longer exists.",
+        (_, text) => text,
+    };
+    let changed = finding.differences.iter().map(difference).collect_view();
+    view! { {prose(text)}{changed} }.into_any()
 }
 
 /// `property: value after the last run → value in the cloud`.
@@ -150,35 +334,6 @@ fn difference(one: &ChangedProperty) -> AnyView {
         </div>
     }
     .into_any()
-}
-
-/// Shows the plan of a repair, and starts it.
-fn repairer(deployment: Load<Deployment>) -> Callback<()> {
-    let proposals = Proposals::new();
-    Callback::new(move |()| {
-        let Some(it) = deployment.peek() else { return };
-        let Some(check) = it.present_check().map(|check| check.id.clone()) else {
-            return;
-        };
-        let request = PlanRequest {
-            repair: true,
-            ..it.plan_request()
-        };
-        let name = it.name.clone();
-        proposals.propose(
-            request,
-            move |plan| question(&name, plan),
-            move |plan| {
-                let request = RepairRequest {
-                    check: check.clone(),
-                    plan_digest: plan.digest.clone(),
-                    despite_quota: plan.exceeds_quota(),
-                };
-                let id = it.id.clone();
-                async move { client::repair(&id, &request).await }
-            },
-        );
-    })
 }
 
 /// The confirmation with the plan's changes and problems.
@@ -209,6 +364,35 @@ fn question(name: &str, plan: &Plan) -> Question {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_findings_are_counted_by_kind_the_worst_first() {
+        let deployment = |check: serde_json::Value| -> Deployment {
+            let deployment = serde_json::json!({
+                "id": "d", "name": "shop", "state": "deployed", "created": "", "updated": "", "author": "ann",
+                "last_run": "r", "check": check,
+            });
+            serde_json::from_value(deployment).unwrap()
+        };
+        let checked = |run: &str, kinds: &[&str]| {
+            let finding = |kind: &&str| serde_json::json!({"resource": "web", "type": "OS::Nova::Server", "kind": kind});
+            let findings: Vec<_> = kinds.iter().map(finding).collect();
+            deployment(serde_json::json!({
+                "id": "c", "time": "2026-01-01T00:00:00Z", "author": "ann", "run": run, "checked": 3, "findings": findings,
+            }))
+        };
+        assert_eq!(
+            verdict(&deployment(serde_json::Value::Null)),
+            "Not checked yet"
+        );
+        assert_eq!(verdict(&checked("r", &[])), "Checked: as deployed");
+        let damaged = checked("r", &["changed", "gone", "changed"]);
+        assert_eq!(verdict(&damaged), "Checked: 1 gone, 2 changed");
+        assert_eq!(damage(&damaged).len(), 1, "one resource");
+        let older = checked("before", &["gone"]);
+        assert_eq!(verdict(&older), "Not checked since the last run");
+        assert!(damage(&older).is_empty());
+    }
 
     #[test]
     fn the_extent_of_a_check_of_one_resource_is_singular() {
