@@ -58,6 +58,8 @@ test('a group is scaled by a size and by a policy, after its plan', async ({ pag
     await page.goto(`/deployments/${started.deployment}`);
     await expect(members).toHaveText('5');
     await expect(drawn).toHaveText('×5');
+    await node(page, 'web').click({ position: { x: 12, y: 12 } });
+    await expect(page.getByRole('group', { name: 'Operations' }).getByRole('button', { name: 'Scale' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'Scale web: 2 → 5' })).toBeVisible();
   });
 

@@ -52,9 +52,7 @@ pub fn CommandButton(
     target: RwSignal<Option<CommandTarget>>,
 ) -> impl IntoView {
     let session = use_session();
-    let is_offered = Memo::new(move |_| {
-        deployment.with(|it| it.is_some_and(|it| takes_commands(it) && !servers_of(it).is_empty()))
-    });
+    let is_offered = Memo::new(move |_| deployment.with(|it| it.is_some_and(has_command_targets)));
     move || {
         is_offered.get().then(|| {
             view! {
@@ -101,6 +99,11 @@ pub(super) fn takes_commands(deployment: &Deployment) -> bool {
         deployment.state,
         DeploymentState::Suspended | DeploymentState::Undeployed
     )
+}
+
+/// True if a command can run on a server now.
+pub(super) fn has_command_targets(deployment: &Deployment) -> bool {
+    takes_commands(deployment) && !servers_of(deployment).is_empty()
 }
 
 /// True for a resource that no run is making or deleting.

@@ -68,9 +68,11 @@ pub fn ScaleDialog(
 /// The groups with their policies and a field for another size.
 #[component]
 fn GroupTable(
+    /// The deployment.
     deployment: Load<Deployment>,
     /// Name of the only group to show. `None` for all.
     only: Option<String>,
+    /// Shows the plan of a scaling: the group, the policy, and the new size.
     scale: Callback<(ScalingGroup, Option<String>, u64)>,
 ) -> impl IntoView {
     let groups = Memo::new(move |_| {

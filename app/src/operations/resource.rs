@@ -8,7 +8,9 @@ use leptos_router::{NavigateOptions, hooks::use_navigate};
 
 use super::{
     check::{Checking, FindingNote, damage},
-    command::{CommandDialog, CommandTarget, exists, servers_of, takes_commands},
+    command::{
+        CommandDialog, CommandTarget, exists, has_command_targets, servers_of, takes_commands,
+    },
     console::ConsoleDialog,
     groups::{ScaleDialog, is_locked},
 };
@@ -95,8 +97,11 @@ impl Operations {
         let command = |icon: &'static str, name: &'static str, run: fn(Operations)| {
             Command::new("Deployment", icon, name, move || run(self))
         };
-        let takes_commands = move || {
-            self.session.can_change() && self.deployment.with(|it| it.is_some_and(has_targets))
+        let can_run = move || {
+            self.session.can_change()
+                && self
+                    .deployment
+                    .with(|it| it.is_some_and(has_command_targets))
         };
         use_palette().register(vec![
             command("refresh-cw", "Check the deployment", |it| {
@@ -110,7 +115,7 @@ impl Operations {
             command("play", "Run a command on servers", |it| {
                 it.start(Operation::Command(CommandTarget::AllServers));
             })
-            .when(takes_commands),
+            .when(can_run),
         ]);
     }
 
@@ -153,10 +158,6 @@ impl Operations {
         self.deployment
             .with(|it| it.map(states).unwrap_or_default())
     }
-}
-
-fn has_targets(deployment: &Deployment) -> bool {
-    takes_commands(deployment) && !servers_of(deployment).is_empty()
 }
 
 /// The operations that apply to the resources of these names. Of several resources, only the servers have one in common.
