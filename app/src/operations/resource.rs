@@ -94,28 +94,37 @@ impl Operations {
 
     /// Adds commands to the command palette, until the page closes.
     fn register(self) {
-        let command = |icon: &'static str, name: &'static str, run: fn(Operations)| {
-            Command::new("Deployment", icon, name, move || run(self))
-        };
-        let can_run = move || {
-            self.session.can_change()
-                && self
-                    .deployment
-                    .with(|it| it.is_some_and(has_command_targets))
-        };
+        let check = Command::new(
+            "Deployment",
+            "refresh-cw",
+            "Check the deployment",
+            move || {
+                self.checking.check();
+            },
+        );
+        let repair = Command::new(
+            "Deployment",
+            "wrench",
+            "Repair what the check found",
+            move || self.checking.repair(),
+        );
+        let command = Command::new(
+            "Deployment",
+            "play",
+            "Run a command on servers",
+            move || {
+                self.start(Operation::Command(CommandTarget::AllServers));
+            },
+        );
         use_palette().register(vec![
-            command("refresh-cw", "Check the deployment", |it| {
-                it.checking.check();
-            })
-            .when(move || self.checking.can_check()),
-            command("wrench", "Repair what the check found", |it| {
-                it.checking.repair();
-            })
-            .when(move || self.checking.can_repair()),
-            command("play", "Run a command on servers", |it| {
-                it.start(Operation::Command(CommandTarget::AllServers));
-            })
-            .when(can_run),
+            check.when(move || self.checking.can_check()),
+            repair.when(move || self.checking.can_repair()),
+            command.when(move || {
+                self.is_permitted()
+                    && self
+                        .deployment
+                        .with(|it| it.is_some_and(has_command_targets))
+            }),
         ]);
     }
 
