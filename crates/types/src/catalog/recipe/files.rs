@@ -199,9 +199,7 @@ impl Recipe {
     fn tasks(&self) -> String {
         let mut text = String::new();
         if !self.ports.is_empty() {
-            text.push_str(
-                "- name: Validate the ports\n  ansible.builtin.assert:\n    that:\n",
-            );
+            text.push_str("- name: Validate the ports\n  ansible.builtin.assert:\n    that:\n");
             for RecipePort { option, .. } in &self.ports {
                 line(
                     &mut text,
