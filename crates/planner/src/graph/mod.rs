@@ -1,9 +1,9 @@
 //! Creation order of resources.
 //!
 //! Most dependencies are references. One in a requirement that needs an address only leads to what the endpoint is made from
-//! (`addresses`). The rest are Heat's implicit dependencies: requirements of Neutron that no
-//! property names, such as the router interface for a floating IP (`implicit`). All look-ups use indexes that are built
-//! once, so ordering thousands of resources takes near-linear time.
+//! (`addresses`). The rest are Heat's implicit dependencies: requirements of Neutron that no property names, such as the
+//! router interface for a floating IP (`implicit`). All look-ups use indexes that are built once, so ordering thousands of
+//! resources takes near-linear time.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 

@@ -47,6 +47,11 @@ impl Comparison<'_> {
         if old.resource_type != new.resource_type || upgrade(old, new).is_some() {
             return Some(Differs::Yes(Some(format!("`{provider}` changes"))));
         }
+        if !self.deployed.is_in_order(provider) {
+            // The consumer may have been set up for what the provider did not become.
+            let because = format!("the last step on `{provider}` did not end well");
+            return Some(Differs::Yes(Some(because)));
+        }
         let hidden = self.deployed.hidden_changed_of(provider);
         let differs = |property: &str, (before, after): Texts<'_>, made: Option<&Value>| {
             let another = (before == after)

@@ -170,6 +170,17 @@ fn a_consumer_is_set_up_again_when_the_endpoint_changes_and_only_then() {
 }
 
 #[test]
+fn a_consumer_of_a_provider_that_was_not_set_up_returns_to_the_old_endpoint() {
+    let mut world = simulate::World::default();
+    world.run(&new(DEMO).workflow.unwrap(), &[]);
+    let changed = plan_over(&world.deployed(), &DEMO.replacen("8080", "8090", 1));
+    world.run(&changed.workflow.unwrap(), &["nginx:configure"]);
+    let back = plan_over(&world.deployed(), DEMO);
+    assert!(before(&back, "nginx:configure").is_some());
+    assert!(before(&back, "proxy:configure").is_some());
+}
+
+#[test]
 fn a_provider_goes_after_its_consumer_is_set_up_without_it() {
     let third = "  third: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: inner}, listen_port: 81}}\noutputs:\n";
     let both = DEMO.replacen("outputs:\n", third, 1).replacen(
