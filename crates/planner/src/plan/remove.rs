@@ -478,7 +478,7 @@ pub(super) fn in_order<'a>(
             Err(circle) => circle,
         };
         let on_it = |name: &str| circle.contains(&name);
-        let requires = |name: &str, other: &str| {
+        let is_required = |name: &str, other: &str| {
             let other = copy_of(other).unwrap_or(other);
             deployed.resources[name]
                 .requires
@@ -486,7 +486,7 @@ pub(super) fn in_order<'a>(
                 .any(|one| one == other)
         };
         let is_wish = |name: &str, other: &str| {
-            on_it(other) && !(requires(name, other) && deployed.is_made_from(name, other))
+            on_it(other) && !(is_required(name, other) && deployed.is_made_from(name, other))
         };
         let wish = circle.iter().find_map(|name| {
             let other = required[name].iter().find(|other| is_wish(name, other));
