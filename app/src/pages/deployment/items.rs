@@ -1,4 +1,4 @@
-//! The project's catalogue items that the deployment uses, their versions, and the change to another version.
+//! The catalogue items that the deployment uses, their versions, and the change to another version.
 //!
 //! A change shows which files of the item differ, and then its plan. It starts after a confirmation.
 
@@ -21,7 +21,7 @@ use crate::{
     ui::{ACTIONS, Icon, Modal, Question, data_table},
 };
 
-/// The section of the items, or nothing if the deployment uses none of the project.
+/// The section of the items, or nothing if the deployment uses none.
 #[component]
 pub fn Items(deployment: Load<Deployment>) -> impl IntoView {
     let proposals = Proposals::new();

@@ -417,6 +417,27 @@ pub async fn hidden_count(store: &Store) -> i64 {
     count(store, "SELECT COUNT(*) FROM hidden_parameters").await
 }
 
+/// Adds a component that was set up with a version of an item.
+pub async fn component_insert(
+    store: &Store,
+    deployment: &str,
+    name: &str,
+    (resource_type, version): (&str, &str),
+) {
+    let spec = format!(
+        r#"{{"type": "{resource_type}", "origin": {{"from": "drawn"}}, "version": "{version}"}}"#
+    );
+    let query = sqlx::query(
+        "INSERT INTO resources (deployment, name, type, spec, state) VALUES ($1, $2, $3, $4, 'ready')",
+    );
+    let query = query
+        .bind(deployment)
+        .bind(name)
+        .bind(resource_type)
+        .bind(spec);
+    execute(store, query).await;
+}
+
 /// Removes all items of a version.
 pub async fn item_delete(store: &Store, version: &str) {
     execute(
