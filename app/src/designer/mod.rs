@@ -35,6 +35,7 @@ mod painted;
 mod palette;
 mod panels;
 mod picker;
+pub mod preview;
 mod save_state;
 mod saving;
 mod scene;

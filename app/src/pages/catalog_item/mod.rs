@@ -13,11 +13,11 @@ use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 use types::catalog::{CatalogItem, Probe};
 
-pub use self::inputs::Inputs;
 use self::{
     add::AddToDesign,
     changes::VersionChanges,
     examples::Examples,
+    inputs::Inputs,
     lint::{Lint, LintFindings},
     relations::Relations,
 };
