@@ -14,7 +14,7 @@ use leptos::{
 
 use super::proposal::{Proposals, changed, problems};
 use crate::{
-    browser, client,
+    client, links,
     load::Load,
     pages::catalog_item::changes::VersionChanges,
     session::use_session,
@@ -63,10 +63,11 @@ fn ItemRow(
     let newest = item.versions.first();
     let newest = newest.filter(|newest| **newest != item.version).cloned();
     let title = format!("Another version of {}", item.name);
+    let page = links::item(&item.name, newest.is_some().then_some(&*item.version));
     let shown = item.clone();
     view! {
         <tr data-item=item.name.clone()>
-            <td><a class="link" href=format!("/catalog/{}", browser::encode(&item.name))>{item.name.clone()}</a></td>
+            <td><a class="link" href=page>{item.name.clone()}</a></td>
             <td class="fit">
                 {item.version.clone()}
                 {newest.map(|newest| view! { " " <span class="pill">{format!("{newest} is available")}</span> })}
