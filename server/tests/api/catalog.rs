@@ -484,7 +484,7 @@ async fn a_deployment_stays_on_its_version_of_a_server_item_until_an_upgrade() {
     let database = store::open(&stack.data().join("stackloom.db"))
         .await
         .unwrap();
-    let set_up = ("Stackloom::Catalog::greeter", "1.0.0");
+    let set_up = ("Stackloom::Catalog::greeter", "1.0.0", "web");
     store::testing::component_insert(database.store(), deployment, "greeting", set_up).await;
 
     let after = greeter_folder("1.1.0", "evening");
