@@ -83,7 +83,7 @@ test('a command runs on chosen servers, and the run names the one that failed', 
     await shoot(page, 'command-run');
     const log = page.getByRole('log', { name: 'Log' });
     await page.getByRole('button', { name: 'Filter and times' }).click();
-    await page.getByRole('group', { name: 'Only of these servers' }).getByRole('checkbox', { name: 'web', exact: true }).check();
+    await page.getByRole('group', { name: 'Only these servers' }).getByRole('checkbox', { name: 'web', exact: true }).check();
     await expect(log).toContainText('greetings from commands-web');
     await expect(log).not.toContainText('greetings from commands-gate');
     await page.keyboard.press('Escape');

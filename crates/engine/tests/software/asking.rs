@@ -53,7 +53,7 @@ async fn roles_that_ask_for_a_password_or_are_made_for_another_platform_fail_at_
         error.contains("Install the web server of Enterprise Linux"),
         "{error}"
     );
-    assert!(error.contains("The role was made for EL."), "{error}");
+    assert!(error.contains("The role supports EL."), "{error}");
     assert!(is_bastion_closed(&bench));
     all_goes(bench, &started.deployment).await;
 }
