@@ -11,7 +11,7 @@ use api::CatalogEntry;
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
-use types::catalog::{CatalogItem, Probe};
+use types::catalog::{CatalogItem, Probe, is_draft};
 
 pub use self::inputs::Inputs;
 use self::{
@@ -64,10 +64,11 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
     let lint = Lint::default();
     let versions = uploaded.as_ref().map(|it| it.versions.clone());
     let versions = versions.unwrap_or_default();
-    // A draft is not among the versions.
+    // A draft is not among the versions, of which there can be none.
+    let is_draft = is_draft(&item.version);
     let newest = versions.first().filter(|newest| **newest != item.version);
     let newest = newest.cloned();
-    let is_newest = newest.is_none();
+    let is_newest = newest.is_none() && !is_draft;
     let is_own = uploaded.is_some() && is_newest;
     let fact =
         |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
@@ -130,6 +131,9 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                 </button>
             })}
         </header>
+        {is_draft.then(|| view! {
+            <p class="quiet">"This version is a draft: it is not published, and no design can contain it."</p>
+        })}
         {newest.map(|newest| view! {
             <section class="section" aria-label="Newer version">
                 <p>
@@ -159,10 +163,12 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                         <dt>"Uploaded by"</dt>
                         <dd>{it.author}", "<time datetime=it.time.clone()>{it.time.chars().take(10).collect::<String>()}</time></dd>
                     </div>
-                    <div>
-                        <dt>"Versions"</dt>
-                        <dd class="pills">{version_links}</dd>
-                    </div>
+                    {(!versions.is_empty()).then(|| view! {
+                        <div>
+                            <dt>"Versions"</dt>
+                            <dd class="pills">{version_links}</dd>
+                        </div>
+                    })}
                 })}
                 {fact("Category", item.category.clone())}
                 {fact("Resource type", format!("Stackloom::Catalog::{}", item.name))}
