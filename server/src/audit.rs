@@ -12,7 +12,8 @@
 //!
 //! A connection that lasts, such as a terminal, has events of its own: its route records them with a [`Recorder`].
 //!
-//! An event is stored before the answer is sent. If that fails, the answer is sent all the same, and the log has both.
+//! An event is stored before the answer is sent. If that fails, the answer is sent all the same, and the log has both. A
+//! change is carried out and recorded even if its client leaves before the answer.
 //!
 //! Texts that a client chooses are cut, and a project keeps its newest events only ([`EVENTS_MAX`]), so that nobody fills
 //! the disk. The server's log (target `audit`) has every event, also those that a flood pushed out.
@@ -27,15 +28,21 @@ use axum::{
     extract::{FromRequestParts, MatchedPath, OriginalUri, Request, State},
     http::{StatusCode, header},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use engine::Tenant;
 use openstack::{Domain, Identifier, Project, Scope};
 use serde_json::json;
 use store::{NewAuditEvent, now_text};
 use tower_http::request_id::RequestId;
+use tracing::Instrument;
 
-use crate::{client::ClientAddress, problem::ProblemCode, services::Services};
+use crate::{
+    client::ClientAddress,
+    problem::{Error, ProblemCode},
+    serve::Counted,
+    services::Services,
+};
 
 /// Paths below `/api/v1` that only look, whatever their method is.
 const ONLY_LOOK: [&str; 5] = [
@@ -45,6 +52,9 @@ const ONLY_LOOK: [&str; 5] = [
     "/import",
     "/designs/{id}/viewers",
 ];
+
+/// Paths below `/api/v1` that use a sandbox or a repository and store nothing. Their work ends when the client leaves.
+const STORE_NOTHING: [&str; 2] = ["/recipes/lint", "/roles"];
 
 /// Maximum number of events that are kept of one project.
 pub const EVENTS_MAX: u32 = 100_000;
@@ -118,28 +128,42 @@ pub async fn record(State(services): State<Services>, request: Request, next: Ne
         request_id,
     };
     parts.extensions.insert(recorder.clone());
-    let response = next.run(Request::from_parts(parts, body)).await;
-
-    let status = response.status();
-    let looks = method.is_safe()
-        || ONLY_LOOK
-            .iter()
-            .any(|only| pattern.ends_with(&format!("/v1{only}")));
-    let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    let Some(known) = who.known().filter(|_| !looks || is_refused) else {
-        return response;
+    let is_one_of = |paths: &[&str]| {
+        let mut paths = paths.iter();
+        paths.any(|path| pattern.ends_with(&format!("/v1{path}")))
     };
-    let location = response.headers().get(header::LOCATION);
-    let location = location.and_then(|location| location.to_str().ok());
-    let code = response.extensions().get::<ProblemCode>();
-    let event = Recorded {
-        action: format!("{method} {pattern}"),
-        target: location.unwrap_or(&path),
-        status,
-        code: code.map(|code| code.0.clone()),
+    let looks = method.is_safe() || is_one_of(&ONLY_LOOK);
+    let ends_with_client = looks || is_one_of(&STORE_NOTHING);
+    let place = parts.extensions.get::<Counted>().cloned();
+    let work = async move {
+        let response = next.run(Request::from_parts(parts, body)).await;
+        let status = response.status();
+        let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        let Some(known) = who.known().filter(|_| !looks || is_refused) else {
+            return response;
+        };
+        let location = response.headers().get(header::LOCATION);
+        let location = location.and_then(|location| location.to_str().ok());
+        let code = response.extensions().get::<ProblemCode>();
+        let event = Recorded {
+            action: format!("{method} {pattern}"),
+            target: location.unwrap_or(&path),
+            status,
+            code: code.map(|code| code.0.clone()),
+        };
+        recorder.store(known, event).await;
+        drop(place);
+        response
     };
-    recorder.store(known, event).await;
-    response
+    if ends_with_client {
+        return work.await;
+    }
+    // A connection that closes drops this task, and with it the work and its record.
+    let done = tokio::spawn(work.in_current_span()).await;
+    done.unwrap_or_else(|failed| match failed.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(stopped) => Error::internal("the request was carried out", stopped).into_response(),
+    })
 }
 
 /// Records events of a connection after its request, such as its end. An extension of each request of the API.

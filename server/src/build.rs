@@ -78,7 +78,12 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         signals: Rates::new(routes::SIGNAL_BURST, routes::SIGNAL_EVERY),
         policy_signals: Rates::new(routes::POLICY_BURST, routes::POLICY_EVERY),
         doors: Doors::new(config.logins, config.address_logins),
-        designs: Designs::new(store.clone(), engine.clone(), config.project_designs),
+        designs: Designs::new(
+            store.clone(),
+            engine.clone(),
+            config.project_designs,
+            config.project_design_mib,
+        ),
         sockets: Slots::new(config.project_sockets),
         uploads: Slots::new(config.project_uploads),
         facts: Facts::new(engine.clone(), config.signal_url().is_some()),
@@ -223,6 +228,7 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     engine.despite_lost_keys = config.despite_lost_keys;
     engine.parallel_steps = config.parallel_steps;
     engine.project_deployments = config.project_deployments;
+    engine.project_undeployed = config.project_undeployed;
     engine.project_runs = config.project_runs;
     engine.deployment_snapshots = config.deployment_snapshots;
     engine.log_quota = LogQuota {

@@ -198,9 +198,18 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PROJECT_DESIGNS", default_value_t = 2000)]
     pub project_designs: u32,
 
+    /// Designs of one project with their kept versions, in MiB.
+    #[arg(long, env = "STACKLOOM_PROJECT_DESIGN_MIB", default_value_t = 10_240)]
+    pub project_design_mib: u32,
+
     /// Live deployments of one project.
     #[arg(long, env = "STACKLOOM_PROJECT_DEPLOYMENTS", default_value_t = engine_defaults::PROJECT_DEPLOYMENTS)]
     pub project_deployments: u32,
+
+    /// Undeployed deployments of one project, with the history of their runs. New ones are refused above it, until some are
+    /// removed.
+    #[arg(long, env = "STACKLOOM_PROJECT_UNDEPLOYED", default_value_t = engine_defaults::PROJECT_UNDEPLOYED)]
+    pub project_undeployed: u32,
 
     /// Active runs of one project. Undeployments are always accepted.
     #[arg(long, env = "STACKLOOM_PROJECT_RUNS", default_value_t = engine_defaults::PROJECT_RUNS)]

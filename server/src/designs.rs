@@ -63,15 +63,18 @@ pub struct Designs {
     engine: Engine,
     /// Maximum number of designs of a project.
     per_project: u32,
+    /// Maximum size of the kept versions of a project's designs, in MiB.
+    project_mib: u32,
 }
 
 impl Designs {
     /// The designs in this database. The engine parses their templates.
-    pub fn new(store: Store, engine: Engine, per_project: u32) -> Designs {
+    pub fn new(store: Store, engine: Engine, per_project: u32, project_mib: u32) -> Designs {
         Designs {
             store,
             engine,
             per_project,
+            project_mib,
         }
     }
 
@@ -88,6 +91,7 @@ impl Designs {
         request: &DesignRequest,
     ) -> Result<Design> {
         let name = checked_name(&request.name)?;
+        self.check_room(tenant).await?;
         let resources = self.resources(tenant, &request.template).await?;
         let content = content(name, author, request, &request.beside, resources);
         let limit = self.per_project;
@@ -170,7 +174,7 @@ impl Designs {
     /// Saves a new version, if it differs from the newest.
     ///
     /// # Errors
-    /// `version-conflict` if `base_version` is not the newest.
+    /// `version-conflict` if `base_version` is not the newest, `project-full` if the project's designs are too large.
     pub async fn save(
         &self,
         tenant: &Tenant,
@@ -194,6 +198,7 @@ impl Designs {
             {
                 return Ok(stored);
             }
+            self.check_room(tenant).await?;
             let content = content(name, author, request, &beside, resources);
             let saved = self
                 .store
@@ -252,6 +257,16 @@ impl Designs {
             .hint("Remove the label of another version first.")
             .path("label")),
         }
+    }
+
+    /// Checks that the project has room for another version of a design.
+    async fn check_room(&self, tenant: &Tenant) -> Result<()> {
+        let limit = self.project_mib;
+        if self.store.design_bytes(tenant).await? < i64::from(limit) << 20 {
+            return Ok(());
+        }
+        let what = "MiB of designs with their versions";
+        Err(engine::Error::ProjectFull { what, limit }.into())
     }
 
     /// Number of resources in the template. In an invalid template, of the readable ones.

@@ -85,6 +85,10 @@ impl Error {
             .hint("Log in again.")
             .caused_by(chain(error));
         }
+        if let openstack::Error::NotPermitted(_) = error {
+            let why = "this server has no lease at the moment, because its database did not answer in time";
+            return engine::Error::Unavailable(why.into()).into();
+        }
         let code = match error {
             openstack::Error::WrongCredentials { .. } => codes::WRONG_CREDENTIALS,
             openstack::Error::SecondFactor { .. } => codes::SECOND_FACTOR_NEEDED,

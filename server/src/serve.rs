@@ -3,7 +3,8 @@
 //! `axum::serve` has no limits: half-sent requests stay open, and one client can take all file descriptors, which the
 //! engine needs as well. Here a request's head and its body have deadlines, and the number of connections is limited in
 //! total and per client address. A connection over the limit gets an error response and is closed. Trusted proxies
-//! count only in the total, because they forward the connections of many clients.
+//! count only in the total, because they forward the connections of many clients. A connection counts until the work of
+//! its requests has ended, also if the client has left.
 
 use std::{
     collections::HashMap,
@@ -71,17 +72,19 @@ pub async fn serve(
                 continue;
             }
         };
-        let Some(counted) = open.count(peer.ip()) else {
+        let Some(counted) = open.count(peer.ip()).map(Arc::new) else {
             refuse(&stream);
             continue;
         };
         // Sockets send small messages that should arrive at once.
         let _ = stream.set_nodelay(true);
+        let place = Counted(counted.clone());
         let router = router
             .clone()
             .map_request(move |request: Request<Incoming>| {
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(ConnectInfo(peer));
+                request.extensions_mut().insert(place.clone());
                 request
             });
         let io = TokioIo::new(CountedStream(stream, counted));
@@ -177,10 +180,15 @@ impl Drop for ConnectionPermit {
     }
 }
 
+/// The place of a request's connection, an extension of the request. Work that continues after its client has left holds
+/// it, so that nobody has more work under way than connections.
+#[derive(Clone)]
+pub struct Counted(#[expect(dead_code, reason = "counts while it lives")] Arc<ConnectionPermit>);
+
 /// A stream that is counted until it is closed, even as a websocket.
 struct CountedStream(
     TcpStream,
-    #[expect(dead_code, reason = "counts while it lives")] ConnectionPermit,
+    #[expect(dead_code, reason = "counts while it lives")] Arc<ConnectionPermit>,
 );
 
 impl AsyncRead for CountedStream {

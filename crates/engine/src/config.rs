@@ -41,6 +41,8 @@ pub const COMPUTATION_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Default of [`Config::project_deployments`].
 pub const PROJECT_DEPLOYMENTS: u32 = 500;
+/// Default of [`Config::project_undeployed`].
+pub const PROJECT_UNDEPLOYED: u32 = 5000;
 /// Default of [`Config::project_runs`].
 pub const PROJECT_RUNS: u32 = 200;
 /// Default of [`Config::deployment_snapshots`].
@@ -113,6 +115,9 @@ pub struct Config {
     pub parallel_steps: usize,
     /// Maximum number of live deployments of a project.
     pub project_deployments: u32,
+    /// Maximum number of undeployed deployments of a project. They are kept with the history of their runs until somebody
+    /// removes them.
+    pub project_undeployed: u32,
     /// Maximum number of active runs of a project. Undeployments are always accepted.
     pub project_runs: u32,
     /// Maximum number of snapshots of a deployment.
@@ -168,6 +173,7 @@ impl Config {
             despite_lost_keys: false,
             parallel_steps: PARALLEL_STEPS,
             project_deployments: PROJECT_DEPLOYMENTS,
+            project_undeployed: PROJECT_UNDEPLOYED,
             project_runs: PROJECT_RUNS,
             deployment_snapshots: DEPLOYMENT_SNAPSHOTS,
             project_ssh_attempts: PROJECT_SSH_ATTEMPTS,

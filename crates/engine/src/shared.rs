@@ -19,6 +19,14 @@ use crate::{
     slots::Slots,
 };
 
+/// Number of pages of stored events that requests of one project read at the same time. A thread inflates and parses a page
+/// for milliseconds, so without a limit the searches and downloads of one person delay everybody.
+const PROJECT_EVENT_READS: usize = 4;
+
+/// Number of requests to a cloud that the pages of one project have under way, and of those that its checks have. A cloud
+/// answers a limited number at the same time (`STACKLOOM_CLOUD_CALLS`), and all projects' runs wait in the same line.
+const PROJECT_CLOUD_REQUESTS: usize = 8;
+
 /// The engine's core; one per engine.
 pub struct Core {
     pub config: Config,
@@ -33,6 +41,12 @@ pub struct Core {
     pub computations: Computations,
     /// Attempts to log in to servers that boot, by project.
     pub ssh_attempts: Slots<Tenant>,
+    /// Reads of stored events for requests, by project.
+    pub event_reads: Slots<Tenant>,
+    /// Requests of pages to clouds, by project: states, outputs, consoles, strays, power, permissions, deletions of snapshots.
+    pub page_requests: Slots<Tenant>,
+    /// Requests of checks to clouds, by project.
+    pub check_requests: Slots<Tenant>,
     /// The time for which this server may act on its runs.
     pub lease: Lease,
     /// The end of the last run of each project.
@@ -95,6 +109,9 @@ impl Core {
             sandboxes,
             computations: Computations::new(config.computations),
             ssh_attempts: Slots::new(config.project_ssh_attempts),
+            event_reads: Slots::new(PROJECT_EVENT_READS),
+            page_requests: Slots::new(PROJECT_CLOUD_REQUESTS),
+            check_requests: Slots::new(PROJECT_CLOUD_REQUESTS),
             lease,
             ended: RunEnds::default(),
             wake,

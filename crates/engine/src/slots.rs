@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Number of keys from which idle ones are removed.
 const KEYS_MAX: usize = 1000;
@@ -36,5 +36,11 @@ impl<K: Eq + Hash + Clone> Slots<K> {
         let slots = all.entry(key.clone());
         let slots = slots.or_insert_with(|| Arc::new(Semaphore::new(self.each)));
         slots.clone()
+    }
+
+    /// A slot of a key, when it is its turn. It is held until the permit is dropped.
+    pub async fn turn(&self, key: &K) -> OwnedSemaphorePermit {
+        let slot = self.of(key).acquire_owned().await;
+        slot.expect("slots are never closed")
     }
 }

@@ -36,7 +36,9 @@ pub use auth::config::CloudConfig;
 pub use auth::credentials::{ApplicationCredential, Credentials, Domain, Identifier, Scope};
 pub use auth::session::{Project, Role, Session, User};
 pub use auth::{clouds, config, credentials, session};
-pub use permit::{NotPermitted, Permit, permitted_for, under_same_permit, while_permitted};
+pub use permit::{
+    NotPermitted, Permit, current_permit, permitted_for, under_same_permit, while_permitted,
+};
 pub use reqwest::Method;
 pub use services::block_storage::{self, messages, volume_types};
 pub use services::compute::{self, flavors, server_actions};

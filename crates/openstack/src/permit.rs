@@ -24,13 +24,18 @@ pub async fn while_permitted<F: Future>(permit: Arc<dyn Permit>, work: F) -> F::
 
 /// `work` under the permission of this task, to be spawned as a separate task.
 pub fn under_same_permit<F: Future>(work: F) -> impl Future<Output = F::Output> {
-    let permit = PERMIT.try_with(Arc::clone).ok();
+    let permit = current_permit();
     async move {
         match permit {
             Some(permit) => PERMIT.scope(permit, work).await,
             None => work.await,
         }
     }
+}
+
+/// The permission of this task, for work that goes on in tasks of others. `None` if the task needs none.
+pub fn current_permit() -> Option<Arc<dyn Permit>> {
+    PERMIT.try_with(Arc::clone).ok()
 }
 
 /// The rest of this task's permission. `None` if the task needs none.

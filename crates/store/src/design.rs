@@ -59,6 +59,21 @@ impl Store {
         read_all(rows, summary, "listing designs")
     }
 
+    /// Size of the kept versions of all designs of a project, in bytes.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn design_bytes(&self, tenant: &Tenant) -> Result<i64> {
+        sqlx::query_scalar(
+            "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM designs WHERE cloud = $1 AND project_id = $2",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_one(&self.pool)
+        .await
+        .map_err(Error::at("measuring a project's designs"))
+    }
+
     /// The newest version of a design.
     ///
     /// # Errors
@@ -135,6 +150,7 @@ impl Store {
         .await
         .map_err(transaction.failed())?;
         version_insert(&mut transaction, &id, 1, &now, content).await?;
+        note_bytes(&mut transaction, &id).await?;
         transaction.commit().await?;
         Ok(Some(id))
     }
@@ -204,6 +220,7 @@ impl Store {
         .execute(transaction.connection())
         .await
         .map_err(transaction.failed())?;
+        note_bytes(&mut transaction, id).await?;
         transaction.commit().await?;
         Ok(Outcome::Done)
     }
@@ -338,6 +355,21 @@ async fn version_insert(
     .map_err(transaction.failed())
 }
 
+/// Notes the size of a design's kept versions.
+async fn note_bytes(transaction: &mut Transaction, design: &str) -> Result<()> {
+    sqlx::query(
+        "UPDATE designs SET bytes = ( \
+             SELECT COALESCE(SUM(octet_length(template) + octet_length(beside) + octet_length(layout)), 0) \
+             FROM design_versions WHERE design = $1) \
+         WHERE id = $1",
+    )
+    .bind(design)
+    .execute(transaction.connection())
+    .await
+    .map(drop)
+    .map_err(transaction.failed())
+}
+
 fn summary(row: &Row) -> sqlx::Result<DesignSummary> {
     Ok(DesignSummary {
         id: row.try_get("id")?,
@@ -426,6 +458,9 @@ mod tests {
             assert_eq!(save(1, "another").await, Outcome::Conflict);
             let found = store.design_find(&tenant, &id).await.unwrap().unwrap();
             assert_eq!((found.version, found.template.as_str()), (2, "2"));
+            let bytes = async || store.design_bytes(&tenant).await.unwrap();
+            let of_two = bytes().await;
+            assert!(of_two > 2, "{of_two}");
             let stored = async || {
                 let versions = store.design_version_list(&tenant, &id).await.unwrap();
                 versions.iter().map(|one| one.version).collect::<Vec<_>>()
@@ -439,6 +474,13 @@ mod tests {
             assert_eq!(stored().await, [6, 5, 4], "by number");
             assert_eq!(save(6, &large).await, Outcome::Done);
             assert_eq!(stored().await, [7], "by size; the newest stays in any case");
+            // The templates of two versions had a byte each, this one has 900.
+            assert_eq!(bytes().await, (of_two - 2) / 2 + 900);
+            for stranger in crate::testing::strangers() {
+                assert_eq!(store.design_bytes(&stranger).await.unwrap(), 0);
+            }
+            store.design_delete(&tenant, &id).await.unwrap();
+            assert_eq!(bytes().await, 0);
         }
     }
 

@@ -74,7 +74,9 @@ pub use column::{now_text, to_json, to_text};
 pub use connect::DatabaseUrl;
 pub use creation::{Creation, CreationKey, CreationsNow, Namesakes};
 pub use database::{Outcome, Page, Store, Transaction};
-pub use deployment::{DeploymentContent, DeploymentRevision, DeploymentRow, LastGoodContent};
+pub use deployment::{
+    DeploymentContent, DeploymentCount, DeploymentRevision, DeploymentRow, LastGoodContent,
+};
 pub use design::{DesignContent, VersionLimits};
 pub use entry::{Ending, Entry, Health, ResourceChange, Wanted};
 pub use error::{Error, Result};

@@ -64,6 +64,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1270_run_beside"
     "1280_signal_source"
     "1330_snapshots"
+    "1345_design_bytes"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -96,6 +97,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1270_run_beside"
     "1280_signal_source"
     "1330_snapshots"
+    "1345_design_bytes"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

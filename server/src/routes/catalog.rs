@@ -164,7 +164,7 @@ pub async fn upload(
     Query(UploadQuery { manifest, draft }): Query<UploadQuery>,
     request: Request,
 ) -> Result<Response> {
-    let archive = archive(&services, &caller, request).await?;
+    let (archive, _slot) = archive(&services, &caller, request).await?;
     let published = services
         .engine
         .publish(&caller.actor, archive, manifest, stage(draft));
@@ -182,7 +182,7 @@ pub async fn role(
     Member(caller): Member,
     request: Request,
 ) -> Result<Json<RoleDraft>> {
-    let archive = archive(&services, &caller, request).await?;
+    let (archive, _slot) = archive(&services, &caller, request).await?;
     Ok(Json(services.engine.role_draft(archive).await?))
 }
 
@@ -203,21 +203,25 @@ pub async fn git_hosts(State(services): State<Services>, _: Caller) -> Json<Vec<
     Json(services.engine.git_hosts())
 }
 
-/// The archive in the body of a request, or of the repository that the body names.
-async fn archive(services: &Services, caller: &Caller, request: Request) -> Result<Vec<u8>> {
+/// The archive in the body of a request, or of the repository that the body names. It is kept in memory until its item is
+/// stored, so its slot is held as long.
+async fn archive(
+    services: &Services,
+    caller: &Caller,
+    request: Request,
+) -> Result<(Vec<u8>, OwnedSemaphorePermit)> {
     let limit = services.config.upload_mib as usize * 1024 * 1024;
     match media_type(request.headers()).as_str() {
         "application/gzip" | "application/x-gzip" | "application/zip" => {
-            // Before the body is read, because it is kept in memory.
-            let _slot = upload_slot(services, caller)?;
+            let slot = upload_slot(services, caller)?;
             let hint = "Leave large files out of the role. It can download them when it runs.";
-            read(request.into_body(), limit, hint).await
+            Ok((read(request.into_body(), limit, hint).await?, slot))
         }
         "application/json" => {
             let Json(repository) = Json::<Repository>::from_request(request, services).await?;
-            let _slot = upload_slot(services, caller)?;
+            let slot = upload_slot(services, caller)?;
             let packed = services.engine.pack_repository(&repository, limit);
-            Ok(packed.await?)
+            Ok((packed.await?, slot))
         }
         _ => Err(Error::new(
             codes::UNSUPPORTED_MEDIA_TYPE,

@@ -16,6 +16,7 @@ use axum::{
 use engine::{PolicySignal, SignalReceiver};
 use serde::Deserialize;
 use store::SignalTarget;
+use tracing::Instrument;
 
 use crate::{
     attempts::AddressKey,
@@ -96,7 +97,13 @@ pub async fn receive(
             match signalled.map_err(failed)? {
                 PolicySignal::Nothing(why) => Ok(told(StatusCode::OK, &why)),
                 PolicySignal::Scaling(scaling) => {
-                    scale(&services, &target, *scaling).await?.map_err(failed)
+                    let all = services.clone();
+                    let work = async move { scale(&all, &target, *scaling).await };
+                    // An alarm that does not wait for the answer must end neither the work nor its record.
+                    let done = tokio::spawn(work.in_current_span()).await;
+                    let done =
+                        done.map_err(|error| Error::internal("a group was scaled", error))?;
+                    done?.map_err(failed)
                 }
             }
         }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures::future::join_all;
-use lab::Lab;
+use lab::{CallFault, Fault, Lab};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use tokio_tungstenite::tungstenite;
@@ -278,6 +278,55 @@ async fn one_project_cannot_fill_the_server() {
     let fourth = tokio::time::timeout(Duration::from_secs(60), fourth).await;
     assert_eq!(fourth.unwrap(), full, "three deployments are the limit");
     pulse.check("a greedy project");
+}
+
+/// A server without software.
+const SERVER: &str = "heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.7.0.0/24}}
+  web:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_pages_of_one_project_do_not_take_all_calls_of_a_cloud() {
+    let lab = Lab::memory().await.unwrap();
+    let stack = Stack::with_cloud(&lab.auth_url()).await;
+    let stack = stack.restart_with(&["--cloud-calls=12"]).await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let servers = async |browser: &Client| {
+        let body = json!({"name": "shop", "template": SERVER});
+        let started = json(browser.post("/api/v1/deployments", &body).await, 202).await;
+        assert_eq!(ended(browser, &started).await, "succeeded");
+        let deployment = started["deployment"].as_str().unwrap();
+        format!("/api/v1/deployments/{deployment}/servers")
+    };
+    let (attacked, own) = (servers(&demo).await, servers(&other).await);
+    lab.faults().add(Fault::Call(CallFault {
+        service: Some("compute".into()),
+        method: Some("GET".into()),
+        delay_ms: 1000,
+        ..CallFault::default()
+    }));
+    let pulse = Pulse::of(&stack);
+    let before = lab.faults().calls().len();
+    // One after the other at this cloud, they would take ten seconds.
+    let flood = join_all((0..120).map(|_| demo.get(&attacked)));
+    let neighbour = async {
+        while lab.faults().calls().len() < before + 8 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let begun = Instant::now();
+        json(other.get(&own).await, 200).await;
+        begun.elapsed()
+    };
+    let (answers, took) = tokio::join!(flood, neighbour);
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    let served = answers.iter().filter(|one| one.status() == StatusCode::OK);
+    assert!(served.count() >= 8);
+    pulse.check("pages of one project");
 }
 
 /// A server with software that never answers over SSH: the lab in memory has no sshd.

@@ -1,11 +1,17 @@
 //! The audit trail: logins, refusals and changes of a project, for its members.
 
-use lab::Lab;
+use std::time::Duration;
+
+use lab::{CallFault, Fault, Lab};
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use crate::{
     lab::ended,
-    stack::{Client, Stack, credentials, json, problem},
+    stack::{Client, Stack, cookie, credentials, json, problem},
 };
 
 const TEMPLATE: &str = "heat_template_version: 2021-04-16\nresources: {}\n";
@@ -180,4 +186,129 @@ async fn a_change_from_a_page_of_another_site_is_recorded_for_the_user_whose_log
         ("demo", "POST /api/v1/designs")
     );
     assert_eq!((status, code), (refused.0.into(), refused.1));
+}
+
+/// Asks for the check of a deployment over a connection of its own, which is still open when the check has begun: the
+/// cloud has a call more.
+async fn begin_check(lab: &Lab, browser: &Client, deployment: &str) -> TcpStream {
+    let before = lab.faults().calls().len();
+    let address = browser.base.strip_prefix("http://").unwrap();
+    let cookie = browser.cookie.as_deref().unwrap();
+    let request = format!(
+        "POST /api/v1/deployments/{deployment}/check HTTP/1.1\r\nhost: localhost\r\ncookie: {cookie}\r\ncontent-length: 0\r\n\r\n"
+    );
+    let mut connection = TcpStream::connect(address).await.unwrap();
+    connection.write_all(request.as_bytes()).await.unwrap();
+    let begun = async {
+        while lab.faults().calls().len() == before {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let begun = tokio::time::timeout(Duration::from_secs(60), begun).await;
+    begun.expect("the check asks the cloud");
+    connection
+}
+
+/// A lab, a stack on it, and a login from an address of its own with some deployments. From then on, the lab's networks
+/// answer late.
+async fn slow_cloud(
+    late_ms: u64,
+    settings: &[&str],
+    count: usize,
+) -> (Lab, Stack, Client, Vec<String>) {
+    let lab = Lab::memory().await.unwrap();
+    let clouds = format!(
+        "clouds:\n  test:\n    auth: {{auth_url: '{}'}}\n",
+        lab.auth_url()
+    );
+    let stack = Stack::with_clouds(&clouds, settings).await;
+    let elsewhere = stack.elsewhere();
+    let login = credentials("demo", "demo", "demo");
+    let login = elsewhere.post("/api/v1/login", &login).await;
+    let demo = Client {
+        cookie: Some(cookie(&login)),
+        ..elsewhere
+    };
+    json(login, 200).await;
+    let template =
+        "heat_template_version: 2021-04-16\nresources: {front: {type: OS::Neutron::Net}}\n";
+    let mut deployments = Vec::new();
+    for number in 0..count {
+        let request = json!({"name": format!("shop-{number}"), "template": template});
+        let started = json(demo.post("/api/v1/deployments", &request).await, 202).await;
+        let run = format!("/api/v1/runs/{}", started["run"].as_str().unwrap());
+        let deployed = async {
+            while json(demo.get(&run).await, 200).await["state"] != "succeeded" {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let deployed = tokio::time::timeout(Duration::from_secs(60), deployed).await;
+        deployed.expect("it is deployed");
+        deployments.push(started["deployment"].as_str().unwrap().to_owned());
+    }
+    lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("GET".into()),
+        delay_ms: late_ms,
+        ..CallFault::default()
+    }));
+    (lab, stack, demo, deployments)
+}
+
+#[tokio::test]
+async fn a_change_is_recorded_although_its_client_has_left() {
+    let (lab, _stack, demo, deployments) = slow_cloud(300, &[], 1).await;
+    let [deployment] = deployments.as_slice() else {
+        panic!("one deployment");
+    };
+    drop(begin_check(&lab, &demo, deployment).await);
+    let recorded = async {
+        loop {
+            let list = format!("/api/v1/audit?deployment={deployment}");
+            let events = json(demo.get(&list).await, 200).await;
+            let mut events = events.as_array().unwrap().iter();
+            let check = events.find(|event| event["action"].as_str().unwrap().ends_with("/check"));
+            if let Some(check) = check {
+                break check["status"].clone();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let recorded = tokio::time::timeout(Duration::from_secs(60), recorded).await;
+    assert_eq!(recorded.expect("the check is recorded"), 200);
+}
+
+/// True if a new connection from the address of [`begin_check`] is served.
+async fn is_served(stack: &Stack) -> bool {
+    let address = stack.base.strip_prefix("http://").unwrap();
+    let mut connection = TcpStream::connect(address).await.unwrap();
+    let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let mut answer = Vec::new();
+    // A refused connection can be reset before the request is written or the answer is read.
+    if connection.write_all(request).await.is_ok() {
+        let _ = connection.read_to_end(&mut answer).await;
+    }
+    answer.starts_with(b"HTTP/1.1 200")
+}
+
+#[tokio::test]
+async fn the_work_of_a_client_that_has_left_keeps_its_place_among_the_connections() {
+    let settings = ["--address-connections=3"];
+    let (lab, stack, demo, deployments) = slow_cloud(5000, &settings, 3).await;
+    let mut connections = Vec::new();
+    for deployment in &deployments {
+        connections.push(begin_check(&lab, &demo, deployment).await);
+    }
+    drop(connections);
+    // The server has long noticed that the connection is closed.
+    for _ in 0..50 {
+        assert!(!is_served(&stack).await);
+    }
+    let free = async {
+        while !is_served(&stack).await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let free = tokio::time::timeout(Duration::from_secs(60), free).await;
+    free.expect("a place is free after a check");
 }

@@ -2,11 +2,13 @@
 
 use std::io::Write;
 
+use futures::future::join_all;
 use lab::Lab;
 use reqwest::{Method, header};
 use serde_json::{Value, json};
 
 use crate::{
+    catalog::{item, upload},
     lab::ended,
     pulse::Pulse,
     stack::{Client, Stack, json, problem},
@@ -90,6 +92,22 @@ async fn a_login_is_small_and_an_upload_has_its_slot_before_it_is_read() {
     pulse.check("a large login and uploads at once");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_keeps_its_slot_until_its_item_is_stored() {
+    let stack = Stack::start().await;
+    let stack = stack.restart_with(&["--project-uploads=1"]).await;
+    let demo = stack.login("demo").await;
+    let pulse = Pulse::of(&stack);
+    // Small to send, and long to unpack and to check.
+    let task = format!("- debug:\n{}", "# no comment\n".repeat(200_000));
+    let archive = item("greeter", "1.0.0", &task);
+    let answers = join_all((0..8).map(|_| upload(&demo, archive.clone()))).await;
+    let statuses: Vec<u16> = answers.iter().map(|one| one.status().as_u16()).collect();
+    assert!(statuses.contains(&429), "{statuses:?}");
+    assert!(statuses.contains(&201), "{statuses:?}");
+    pulse.check("large items at once");
+}
+
 const HIDDEN: &str = "\
 heat_template_version: 2021-04-16
 parameters:
@@ -128,6 +146,51 @@ async fn a_reader_learns_nothing_by_guessing_a_hidden_value() {
     let pulse = Pulse::of(&stack);
     assert_eq!(plan("1234").await, plan("9999").await);
     pulse.check("guesses of a hidden value");
+}
+
+#[tokio::test]
+async fn the_designs_of_a_project_have_a_size_and_another_has_its_own() {
+    let stack = Stack::start().await;
+    let stack = stack.restart_with(&["--project-design-mib=1"]).await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let large = format!("{TEMPLATE}{}", "# no comment\n".repeat(50_000));
+    let body = json!({"name": "shop", "template": large});
+    let create = async |browser: &Client| browser.post("/api/v1/designs", &body).await;
+    let first = json(create(&demo).await, 201).await;
+    json(create(&demo).await, 201).await;
+    let full = (409, "project-full".to_owned());
+    assert_eq!(problem(create(&demo).await).await, full);
+    let path = format!("/api/v1/designs/{}", first["id"].as_str().unwrap());
+    let mut save = json!({"name": "shop", "template": TEMPLATE, "base_version": 1});
+    assert_eq!(problem(demo.put(&path, &save).await).await, full);
+    // What is stored already can be saved again.
+    save["template"] = json!(large);
+    json(demo.put(&path, &save).await, 200).await;
+    json(create(&other).await, 201).await;
+
+    assert_eq!(demo.delete(&path).await.status(), 204);
+    json(create(&demo).await, 201).await;
+}
+
+#[tokio::test]
+async fn undeployed_deployments_are_kept_up_to_a_number_until_somebody_removes_them() {
+    let lab = Lab::memory().await.unwrap();
+    let stack = Stack::with_cloud(&lab.auth_url()).await;
+    let stack = stack.restart_with(&["--project-undeployed=1"]).await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let request = json!({"name": "shop", "template": TEMPLATE});
+    let (path, _) = deployed(&demo, &request).await;
+    let removing = json(demo.delete(&path).await, 202).await;
+    assert_eq!(ended(&demo, &removing).await, "succeeded");
+
+    let refused = json(demo.post("/api/v1/deployments", &request).await, 409).await;
+    assert_eq!(refused["code"], "project-full");
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(detail.contains("1 undeployed deployments"), "{detail}");
+    deployed(&other, &request).await;
+    let removed = demo.delete(&format!("{path}/record")).await;
+    assert_eq!(removed.status(), 204);
+    deployed(&demo, &request).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

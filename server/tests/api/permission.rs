@@ -5,6 +5,7 @@ use std::time::Duration;
 use lab::{CallFault, Fault, Lab};
 use reqwest::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};
+use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
 use crate::{
     lab::ended,
@@ -175,6 +176,52 @@ async fn a_policys_url_scales_the_group_as_alertmanager_asks() {
     ] {
         assert!(trail.contains(&expected), "{trail:?}");
     }
+}
+
+#[tokio::test]
+async fn an_alarm_that_does_not_wait_for_the_answer_scales_and_is_recorded() {
+    let group = Group::deployed().await;
+    let given = group.permit(&json!({"days": 30, "scale": true})).await;
+    json(given, 200).await;
+    group.lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("GET".into()),
+        delay_ms: 300,
+        ..CallFault::default()
+    }));
+    let reads = || {
+        let calls = group.lab.faults().calls().into_iter();
+        let reads = calls.filter(|call| call.service == "network" && call.method == "GET");
+        reads.count()
+    };
+    let before = reads();
+    let address = group.stack.base.strip_prefix("http://").unwrap();
+    let mut alarm = TcpStream::connect(address).await.unwrap();
+    let request = format!(
+        "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n",
+        group.url
+    );
+    alarm.write_all(request.as_bytes()).await.unwrap();
+    let patience = Duration::from_secs(60);
+    // The plan of the scaling needs facts of the cloud.
+    let begun = async {
+        while reads() == before {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let begun = tokio::time::timeout(patience, begun).await;
+    begun.expect("the facts are read");
+    drop(alarm);
+
+    let scaled = "signal: `up` scales `web` from 1 to 2 members".to_owned();
+    let recorded = async {
+        while !group.trail().await.contains(&(scaled.clone(), 202)) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let recorded = tokio::time::timeout(patience, recorded).await;
+    recorded.expect("it is recorded");
+    assert_eq!(group.last_run().await["scaling"]["policy"], "up");
 }
 
 #[tokio::test]

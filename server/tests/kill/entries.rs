@@ -1,7 +1,7 @@
 //! The program is killed after each entry of a run's journal.
 //!
-//! A round is a deployment, a command on two of its servers, and its undeployment. Each of these runs is killed as soon as its journal
-//! has the n-th entry that is no log line, and the program is started again. The usual test takes a few numbers by the day's date;
+//! A round is a deployment, a command on two of its servers, a snapshot of all of them, its restoration, and the undeployment. Each of
+//! these runs is killed as soon as its journal has the n-th entry that is no log line, and the program is started again. The usual test takes a few numbers by the day's date;
 //! `STACKLOOM_KILL_SEED` selects others. The ignored tests take all numbers, in [`PARTS`] parts.
 //!
 //! The lab is in memory. Its servers answer SSH, and sandboxes run, in this process ([`stand_in`]). So the runs also open and close the
@@ -123,8 +123,8 @@ struct Scene {
     program: Program,
     /// Kinds of the project's resources while the template is deployed, one per resource.
     kinds: Vec<String>,
-    /// Number of entries of the runs of a deployment, a command and an undeployment.
-    entries: [usize; 3],
+    /// Number of entries of the runs of a deployment, a command, a snapshot, a restoration and an undeployment.
+    entries: [usize; 5],
     // Dropped last.
     _folder: TempDir,
 }
@@ -160,7 +160,7 @@ impl Scene {
             lab,
             program,
             kinds: Vec::new(),
-            entries: [0; 3],
+            entries: [0; 5],
             _folder: folder,
         };
         let started = scene.deploy("undisturbed").await;
@@ -180,11 +180,20 @@ impl Scene {
         let run = scene.command(&started).await;
         let commanded = scene.program.until_stored(&run, usize::MAX).await;
         scene.succeeded(&run, "undisturbed").await;
+        let snapshot = scene.snapshot(&started).await;
+        let taken = scene.program.until_stored(&snapshot, usize::MAX).await;
+        scene
+            .is_taken_once(&started, &snapshot, "undisturbed")
+            .await;
+        let run = scene.restore(&started, &snapshot).await;
+        let restored = scene.program.until_stored(&run, usize::MAX).await;
+        scene.succeeded(&run, "undisturbed").await;
         let run = scene.undeploy(&started).await;
         let undeployed = scene.program.until_stored(&run, usize::MAX).await;
         scene.succeeded(&run, "undisturbed").await;
         scene.nothing_is_left("undisturbed").await;
-        scene.entries = [deployed, commanded, undeployed].map(|run| run.entries);
+        let runs = [deployed, commanded, taken, restored, undeployed];
+        scene.entries = runs.map(|run| run.entries);
         scene
     }
 
@@ -201,6 +210,19 @@ impl Scene {
         );
         let command = json!({"servers": ["app", "web0"], "playbook": PLAYBOOK});
         text(&self.program.post(&path, &command).await, "run")
+    }
+
+    /// Begins a snapshot. Returns the run, whose id is that of the snapshot, too.
+    async fn snapshot(&self, started: &Value) -> String {
+        let path = snapshots(started);
+        let begun = self.program.post(&path, &json!({"name": "before"})).await;
+        text(&begun, "run")
+    }
+
+    /// Begins the restoration of a snapshot. Returns the run.
+    async fn restore(&self, started: &Value, snapshot: &str) -> String {
+        let path = format!("{}/{snapshot}/restore", snapshots(started));
+        text(&self.program.post(&path, &json!({})).await, "run")
     }
 
     /// Begins to undeploy. Returns the run.
@@ -268,6 +290,23 @@ impl Scene {
         assert!(self.own_host_keys() >= 2, "{label}: of app and web0");
     }
 
+    /// Checks that the run of a snapshot has succeeded, and that there is one image of each server and nothing else that is new.
+    async fn is_taken_once(&self, started: &Value, snapshot: &str, label: &str) {
+        self.succeeded(snapshot, label).await;
+        let all = self.program.get(&snapshots(started)).await;
+        let mut all = all.as_array().unwrap().iter();
+        let taken = all.find(|one| one["id"] == snapshot).unwrap();
+        let parts = taken["parts"].as_array().unwrap().iter();
+        let images: BTreeSet<&str> = parts
+            .map(|part| part["snapshot_id"].as_str().unwrap())
+            .collect();
+        assert_eq!(images.len(), SERVERS + 1, "{label}: {taken:#}");
+        let mut expected = self.kinds.clone();
+        expected.extend(images.iter().map(|_| "image".to_owned()));
+        expected.sort_unstable();
+        assert_eq!(self.kinds(), expected, "{label}: {:?}", self.left());
+    }
+
     async fn nothing_is_left(&self, label: &str) {
         assert_eq!(self.left(), Vec::<String>::new(), "{label}");
         for kind in [SealedKind::Run, SealedKind::Vault] {
@@ -276,7 +315,7 @@ impl Scene {
         }
     }
 
-    /// A deployment, a command and an undeployment, each killed at its n-th entry.
+    /// A deployment, a command, a snapshot, its restoration and an undeployment, each killed at its n-th entry.
     async fn round(&mut self, nth: usize) {
         let label = format!("deployment at entry {nth}");
         let started = self.deploy(&format!("entry-{nth}")).await;
@@ -284,12 +323,25 @@ impl Scene {
         self.killed(&run, nth, &label).await;
         self.all_is_there_once(&run, &label).await;
 
-        let [_, of_command, _] = self.entries;
+        let [_, of_command, of_snapshot, of_restoration, _] = self.entries;
         if nth <= of_command {
             let label = format!("command at entry {nth}");
             let run = self.command(&started).await;
             self.killed(&run, nth, &label).await;
             self.all_is_there_once(&run, &label).await;
+        }
+
+        if nth <= of_snapshot.max(of_restoration) {
+            let label = format!("snapshot at entry {nth}");
+            let snapshot = self.snapshot(&started).await;
+            self.killed(&snapshot, nth, &label).await;
+            self.is_taken_once(&started, &snapshot, &label).await;
+
+            let label = format!("restoration at entry {nth}");
+            let run = self.restore(&started, &snapshot).await;
+            self.killed(&run, nth, &label).await;
+            self.is_taken_once(&started, &snapshot, &label).await;
+            self.succeeded(&run, &label).await;
         }
 
         let label = format!("undeployment at entry {nth}");
@@ -305,13 +357,21 @@ impl Scene {
     }
 }
 
+/// The path of a deployment's snapshots.
+fn snapshots(started: &Value) -> String {
+    let deployment = text(started, "deployment");
+    format!("/api/v1/deployments/{deployment}/snapshots")
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_some_entries_of_the_journal() {
     let days = jiff::Timestamp::now().as_second() / (24 * 3600);
     let seed = setting("STACKLOOM_KILL_SEED", u64::try_from(days).unwrap());
     let mut random = StdRng::seed_from_u64(seed);
     let mut scene = Scene::new().await;
-    let mut numbers = BTreeSet::new();
+    // One of the numbers at which the short runs are killed, too.
+    let [_, _, of_snapshot, ..] = scene.entries;
+    let mut numbers = BTreeSet::from([random.random_range(1..=of_snapshot)]);
     while numbers.len() < FEW {
         numbers.insert(random.random_range(1..=scene.longest()));
     }

@@ -25,7 +25,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 struct Side {
     run: Run,
-    /// `None` for a run from before contents were stored.
+    /// `None` for an old run whose content is not kept.
     content: Option<RunContent>,
 }
 

@@ -143,13 +143,19 @@ impl Engine {
     ) -> Result<String> {
         let (tenant, id) = (&run.actor.tenant, run.deployment);
         let mut transaction = self.core.store.begin("storing a deployment").await?;
-        let live = transaction.deployment_count_live(tenant).await?;
-        let limit = self.core.config.project_deployments;
-        if live >= i64::from(limit) {
-            return Err(Error::ProjectFull {
-                what: "deployments",
-                limit,
-            });
+        let counts = transaction.deployment_count(tenant).await?;
+        let config = &self.core.config;
+        for (what, count, limit) in [
+            ("deployments", counts.live, config.project_deployments),
+            (
+                "undeployed deployments with their history",
+                counts.undeployed,
+                config.project_undeployed,
+            ),
+        ] {
+            if count >= i64::from(limit) {
+                return Err(Error::ProjectFull { what, limit });
+            }
         }
         let content = DeploymentContent {
             template: &new.template,

@@ -29,7 +29,7 @@ use uuid::Uuid;
 
 use super::{
     Changes, Engine,
-    read::{PARALLEL_READS, ReadJob, Recorded},
+    read::{ReadJob, Recorded},
 };
 use crate::{
     Actor, Error, Result,
@@ -127,7 +127,8 @@ impl Engine {
         let jobs = self.inspections(actor, &row, resources.clone(), &left_out);
         let jobs = jobs.await?;
         let mut compared: Vec<String> = jobs.iter().map(|(name, _)| name.clone()).collect();
-        let mut findings = inspect_all(jobs, DEADLINE).await;
+        let slots = self.core.check_requests.of(tenant);
+        let mut findings = inspect_all(jobs, DEADLINE, slots).await;
         leave_out_suspension(&resources, &mut findings);
         let specs = resources
             .iter()
@@ -331,15 +332,18 @@ pub(super) fn damage(row: &DeploymentRow) -> BTreeMap<String, Damage> {
 }
 
 /// Inspects resources, a few at a time. Returns what differs, by name.
-async fn inspect_all(jobs: Vec<(String, ReadJob)>, deadline: Duration) -> Vec<Finding> {
-    let gate = Arc::new(Semaphore::new(PARALLEL_READS));
+async fn inspect_all(
+    jobs: Vec<(String, ReadJob)>,
+    deadline: Duration,
+    slots: Arc<Semaphore>,
+) -> Vec<Finding> {
     let mut open: BTreeMap<String, String> = BTreeMap::new();
     let mut inspections = JoinSet::new();
     for (name, job) in jobs {
         open.insert(name.clone(), job.resource_type().to_owned());
-        let gate = gate.clone();
+        let slots = slots.clone();
         inspections.spawn(async move {
-            let _permit = gate.acquire_owned().await;
+            let _permit = slots.acquire_owned().await;
             (name, job.inspect().await)
         });
     }

@@ -28,6 +28,7 @@ impl Engine {
         server: &str,
     ) -> Result<ConsoleLog> {
         let id = self.server_id(actor, deployment, server).await?;
+        let _turn = self.core.page_requests.turn(&actor.tenant).await;
         let compute = actor.session.compute();
         let read = compute.server_console(&id, LINES).await;
         let text = read.map_err(|error| explained(error, server))?;
@@ -48,6 +49,7 @@ impl Engine {
         server: &str,
     ) -> Result<GraphicalConsole> {
         let id = self.server_id(actor, deployment, server).await?;
+        let _turn = self.core.page_requests.turn(&actor.tenant).await;
         let url = graphical_url(&actor.session, &id).await;
         let url = url.map_err(|error| explained(error, server))?;
         if !is_page(&url) {

@@ -25,10 +25,8 @@ impl Engine {
         after: u64,
         limit: u32,
     ) -> Result<Vec<Event>> {
-        self.run_row(tenant, run).await?;
-        let store = &self.core.store;
-        let limit = limit.clamp(1, 10_000);
-        Ok(store.event_list(tenant, run, after, limit).await?)
+        let range = Range::after(after, limit.clamp(1, 10_000));
+        self.events_in(tenant, run, range, EventFilter::All).await
     }
 
     /// Stored events of a range.
@@ -43,6 +41,7 @@ impl Engine {
         filter: EventFilter<'_>,
     ) -> Result<Vec<Event>> {
         self.run_row(tenant, run).await?;
+        let _turn = self.core.event_reads.turn(tenant).await;
         let store = &self.core.store;
         Ok(store.event_list_in(tenant, run, range, filter).await?)
     }
@@ -59,7 +58,8 @@ impl Engine {
         search: LogSearch<'_>,
     ) -> Result<LogHits> {
         self.run_row(tenant, run).await?;
-        Ok(search::search(&self.core.store, tenant, run, search).await?)
+        let (store, reads) = (&self.core.store, &self.core.event_reads);
+        Ok(search::search((store, reads), tenant, run, search).await?)
     }
 
     /// Events with `seq > after`: first stored ones, then live ones, without gaps or duplicates. Ends after the run's

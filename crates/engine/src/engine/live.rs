@@ -39,6 +39,7 @@ impl Engine {
         let name_of = |id: &str| names.get(id).copied().unwrap_or(id).to_owned();
         let patience = self.core.config.read_patience;
         let read = async {
+            let _turn = self.core.page_requests.turn(&actor.tenant).await;
             tokio::try_join!(
                 floating_ips(actor, &rows, &name_of),
                 load_balancers(actor, &rows),

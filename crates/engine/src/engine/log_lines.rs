@@ -11,7 +11,7 @@ use futures::{
 use store::{EventFilter, Range, Store};
 
 use super::Engine;
-use crate::{Error, Result, Tenant};
+use crate::{Error, Result, Tenant, slots::Slots};
 
 /// Number of events that are read at once.
 const PAGE: u32 = 2_000;
@@ -48,6 +48,7 @@ impl LogFilter {
 /// A reader of log lines.
 struct Reader {
     store: Store,
+    reads: Slots<Tenant>,
     tenant: Tenant,
     run: String,
     filter: LogFilter,
@@ -66,6 +67,7 @@ impl Reader {
         let step = self.filter.step.as_deref();
         let kind = step.map_or(EventFilter::All, EventFilter::LogOf);
         let range = Range::after(self.at, PAGE);
+        let _turn = self.reads.turn(&self.tenant).await;
         let page = self
             .store
             .event_list_in(&self.tenant, &self.run, range, kind);
@@ -99,6 +101,7 @@ impl Engine {
         let end = (filter.before).map_or(last, |before| last.min(before.saturating_sub(1)));
         let reader = Reader {
             store,
+            reads: self.core.event_reads.clone(),
             tenant: tenant.clone(),
             run: run.to_owned(),
             at: filter.after,
@@ -115,7 +118,41 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
+    use store::testing::{Database, strangers, tenant};
+
     use super::*;
+
+    #[tokio::test]
+    async fn downloads_of_a_project_take_turns_and_delay_no_other_project() {
+        let database = Database::new().await;
+        let reads = Slots::new(1);
+        let download = |tenant: Tenant| Reader {
+            store: database.store.clone(),
+            reads: reads.clone(),
+            tenant,
+            run: "r".to_owned(),
+            filter: LogFilter::default(),
+            at: 0,
+            end: 1,
+        };
+        let turn = reads.turn(&tenant()).await;
+        let mut waiting = download(tenant());
+        let mut page = pin!(waiting.next_page());
+        let others = async {
+            for stranger in strangers() {
+                assert_eq!(download(stranger).next_page().await.unwrap(), None);
+            }
+        };
+        tokio::select! {
+            biased;
+            page = &mut page => panic!("the project has no slot left: {page:?}"),
+            () = others => {}
+        }
+        drop(turn);
+        assert_eq!(page.await.unwrap(), None);
+    }
 
     #[test]
     fn lines_pass_by_stream_server_and_level() {

@@ -21,6 +21,7 @@ mod outputs;
 mod permission;
 mod power;
 mod read;
+mod reconnect;
 mod recover;
 mod replace;
 mod requests;
@@ -360,11 +361,12 @@ impl Engine {
     }
 
     /// Completes a change of a deployment even if its caller is dropped: a closed browser must not leave a stored run
-    /// that never starts.
+    /// that never starts. Changes in the cloud are checked against the rest of the lease.
     async fn run_to_completion<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
+        let work = openstack::while_permitted(self.core.lease.tenure(), work);
         let done = self.core.tasks.spawn(work.in_current_span()).await;
         done.map_err(|_panicked| let_go())?
     }

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use store::{DeploymentRow, ResourceRow, now_text};
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 
-use super::read::{PARALLEL_READS, Part, Recorded};
+use super::read::{Part, Recorded};
 use crate::{
     Actor,
     catalog::Catalog,
@@ -65,10 +65,15 @@ impl Outputs {
     }
 
     /// Reads the attributes that the outputs use from the cloud. Attributes that do not arrive in time keep their
-    /// stored values.
-    pub async fn read(&mut self, actor: &Actor, vault: RunVault, patience: Duration) {
+    /// stored values. Each read takes one of the slots.
+    pub async fn read(
+        &mut self,
+        actor: &Actor,
+        vault: RunVault,
+        patience: Duration,
+        slots: Arc<Semaphore>,
+    ) {
         let vault = Arc::new(vault);
-        let gate = Arc::new(Semaphore::new(PARALLEL_READS));
         let mut looks = JoinSet::new();
         let mut open: BTreeMap<String, usize> = BTreeMap::new();
         let values = self.row.outputs.values().map(|output| &output.value);
@@ -94,9 +99,9 @@ impl Outputs {
             self.failed.insert(name.clone(), late.to_owned());
             open.insert(name.clone(), parts.len());
             for part in parts {
-                let (name, look, gate) = (name.clone(), look.clone(), gate.clone());
+                let (name, look, slots) = (name.clone(), look.clone(), slots.clone());
                 looks.spawn(async move {
-                    let _permit = gate.acquire_owned().await;
+                    let _permit = slots.acquire_owned().await;
                     (name, look.read(&part).await)
                 });
             }

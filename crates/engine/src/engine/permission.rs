@@ -59,6 +59,7 @@ impl Engine {
         let now = Timestamp::now();
         let now = now.round(Unit::Second).unwrap_or(now);
         let expires = now + SignedDuration::from_hours(24 * i64::from(request.days));
+        let _turn = self.core.page_requests.turn(tenant).await;
         let credential = format!("stackloom-{}", Uuid::now_v7());
         let user_id = &session.user().id;
         let store = &self.core.store;

@@ -31,7 +31,11 @@ impl Engine {
         // One call, however many servers there are.
         let compute = actor.session.compute();
         let patience = self.core.config.read_patience;
-        let listed = tokio::time::timeout(patience, compute.server_list(&[]));
+        let listed = async {
+            let _turn = self.core.page_requests.turn(&actor.tenant).await;
+            compute.server_list(&[]).await
+        };
+        let listed = tokio::time::timeout(patience, listed);
         let listed = listed.await.map_err(|_| {
             Error::Unavailable("the cloud does not list its servers in time".to_owned())
         })??;
@@ -61,17 +65,22 @@ impl Engine {
         action: PowerAction,
     ) -> Result<()> {
         let id = self.server_id(actor, deployment, server).await?;
+        let _turn = self.core.page_requests.turn(&actor.tenant).await;
         // A run relies on the servers that it reaches.
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         self.check_idle(&row).await?;
         self.check_not_suspended(&row).await?;
         let compute = actor.session.compute();
-        let accepted = match action {
-            PowerAction::Start => compute.server_set_power(&id, "os-start").await,
-            PowerAction::Stop => compute.server_set_power(&id, "os-stop").await,
-            PowerAction::Reboot => compute.server_reboot(&id).await,
+        let request = async {
+            match action {
+                PowerAction::Start => compute.server_set_power(&id, "os-start").await,
+                PowerAction::Stop => compute.server_set_power(&id, "os-stop").await,
+                PowerAction::Reboot => compute.server_reboot(&id).await,
+            }
         };
-        match accepted {
+        // Without a lease, another server may have begun a run meanwhile.
+        let tenure = self.core.lease.tenure();
+        match openstack::while_permitted(tenure, request).await {
             Ok(_) => Ok(()),
             Err(error) if error.is_conflict() => Err(Error::NotPossibleNow(format!(
                 "`{server}` is in another state in the cloud: {error}"

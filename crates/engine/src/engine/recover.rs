@@ -73,14 +73,19 @@ impl Engine {
         for (step, crashes) in crashed {
             machine.crashed(&step, crashes);
         }
+        let has_token = run_context.is_some();
         tracing::info!(
             run.id = row.shown.id,
-            with_token = run_context.is_some(),
+            with_token = has_token,
             "a run is taken up"
         );
         let workflow = std::sync::Arc::new(row.workflow()?);
         let begun = self.spawn(&row, workflow, machine, run_context, first);
-        begun.await.map_err(|_gone| super::let_go())
+        begun.await.map_err(|_gone| super::let_go())?;
+        if let (false, Some(secrets)) = (has_token, secrets) {
+            self.resume_when_cloud_answers(row, secrets);
+        }
+        Ok(())
     }
 
     async fn secrets_of(&self, row: &RunRow) -> Result<Option<RunSecrets>> {
@@ -88,13 +93,13 @@ impl Engine {
         load_run(store, key, &row.tenant, &row.shown.id).await
     }
 
-    /// The session for a sealed token, if the token is still valid. If the cloud cannot be reached, the run pauses, and
-    /// a user's login continues it.
+    /// The session for a sealed token, if the token is still valid. If the cloud cannot be reached, the run pauses until it
+    /// can.
     async fn session_of(&self, row: &RunRow, secrets: &RunSecrets) -> Option<Session> {
         match self.core.session_behind(row, secrets).await {
             Ok(session) => Some(session),
             Err(error) => {
-                tracing::warn!(%error, run.id = row.shown.id, "a run pauses until its user logs in");
+                tracing::warn!(%error, run.id = row.shown.id, "a run pauses");
                 None
             }
         }

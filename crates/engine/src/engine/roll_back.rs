@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// The longest pause between two tries, as a multiple of the first: five minutes with the default settings.
-const PAUSE_GROWS_TO: u32 = 32;
+pub(super) const PAUSE_GROWS_TO: u32 = 32;
 
 impl Engine {
     pub(super) async fn begin_roll_back(
@@ -320,7 +320,7 @@ impl RequestedRollBack {
 }
 
 /// True for temporary errors.
-fn passes(error: &Error) -> bool {
+pub(super) fn passes(error: &Error) -> bool {
     match error {
         // Address and certificates were correct when the run began: another machine responds at the cloud's address, or
         // a certificate expired and will be renewed.

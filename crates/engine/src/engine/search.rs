@@ -1,12 +1,14 @@
 //! Search in the log of a run.
 //!
 //! A search goes backward from a number, a page of lines at a time, and ends after [`PAGES`] pages or [`HITS`] hits. The caller
-//! continues where it ended, or not: so no search costs more than a fraction of a second, and the client can stop it. What a
-//! line contains is decided as the browser does it: without colours and text that a carriage return replaces, and ignoring the
-//! case of ASCII letters.
+//! continues where it ended, or not: so no search costs more than a fraction of a second, and the client can stop it. Searches
+//! of one project take turns, a page at a time. What a line contains is decided as the browser does it: without colours and
+//! text that a carriage return replaces, and ignoring the case of ASCII letters.
 
 use api::{EventBody, LogHits, ansi};
 use store::{EventFilter, Range, Store, Tenant};
+
+use crate::slots::Slots;
 
 /// Number of events that are read at once.
 const PAGE: u32 = 5_000;
@@ -27,7 +29,7 @@ pub struct LogSearch<'a> {
 }
 
 pub(super) async fn search(
-    store: &Store,
+    (store, reads): (&Store, &Slots<Tenant>),
     tenant: &Tenant,
     run: &str,
     search: LogSearch<'_>,
@@ -38,6 +40,7 @@ pub(super) async fn search(
     let (mut from, mut hits) = (search.before, 0);
     for _ in 0..PAGES {
         let range = Range::before(from, PAGE);
+        let _turn = reads.turn(tenant).await;
         let mut page = store.event_list_in(tenant, run, range, filter).await?;
         from = page.first().map_or(1, |event| event.seq);
         page.retain(|event| {

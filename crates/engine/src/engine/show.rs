@@ -66,7 +66,7 @@ impl Engine {
     /// The content that a run was started with.
     ///
     /// # Errors
-    /// If there is no such run, or if it is older than the storing of contents.
+    /// If there is no such run, or its content is not kept any more.
     pub async fn run_content(&self, tenant: &Tenant, id: &str) -> Result<RunContent> {
         let content = self.core.store.run_content(tenant, id).await?;
         content.ok_or_else(|| Error::NotFound {
@@ -155,7 +155,9 @@ impl Engine {
             && row.shown.state != DeploymentState::Busy
         {
             let patience = self.core.config.read_patience;
-            outputs.read(actor, self.vault(actor), patience).await;
+            let slots = self.core.page_requests.of(&row.tenant);
+            let read = outputs.read(actor, self.vault(actor), patience, slots);
+            read.await;
         }
         self.compute(&row.tenant, move || outputs.resolve()).await
     }

@@ -197,6 +197,7 @@ impl Engine {
 
     async fn remove_snapshot(&self, actor: &Actor, deployment: &str, snapshot: &str) -> Result<()> {
         let tenant = &actor.tenant;
+        let _turn = self.core.page_requests.turn(tenant).await;
         let row = self.deployment_row(tenant, deployment).await?;
         let (unwanted, _) = self.snapshot_row(tenant, deployment, snapshot).await?;
         self.check_unchanging(&row).await?;

@@ -14,6 +14,7 @@ impl Engine {
         let row = self.deployment_row(&actor.tenant, id).await?;
         let creations = self.core.store.creation_list(&actor.tenant, id).await?;
         let vault = self.vault(actor);
+        let _turn = self.core.page_requests.turn(&actor.tenant).await;
         let named = (id, row.shown.name.as_str());
         let searched = search(&actor.session, &vault, named, creations.iter()).await;
         let searched = searched.map_err(|error| match error {

@@ -174,7 +174,9 @@ impl Engine {
         for (deployment, user) in store.bastion_list_gone(&actor.tenant).await? {
             let row = self.deployment_row(&actor.tenant, &deployment).await?;
             let rule = self.rule(actor, &deployment, &row.shown.name);
-            if let Err(error) = rule.close(&user, None).await {
+            let closed = rule.close(&user, None);
+            let closed = openstack::while_permitted(self.core.lease.tenure(), closed);
+            if let Err(error) = closed.await {
                 tracing::warn!(%error, deployment.id = deployment, "a bastion stays open");
             }
         }
@@ -184,7 +186,8 @@ impl Engine {
     /// Closes the bastions of terminals whose server is gone, with their sealed tokens.
     pub(super) async fn close_abandoned_bastions(&self) -> Result<()> {
         let terminals = self.core.operator.bastion_list_abandoned().await?;
-        for terminal in terminals {
+        // In parallel: a cloud that does not answer keeps no other bastion open.
+        let all = terminals.into_iter().map(async |terminal| {
             let closed = openstack::while_permitted(
                 self.core.lease.tenure(),
                 Box::pin(self.close_abandoned_bastion(&terminal)),
@@ -198,7 +201,8 @@ impl Engine {
                     tracing::warn!(%error, deployment.id = terminal.deployment, "the bastion of a terminal that is gone stays open")
                 }
             }
-        }
+        });
+        futures::future::join_all(all).await;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use store::PermissionRow;
 
 use super::{Engine, permission::PermittedAction};
-use crate::{Actor, Error, Result};
+use crate::{Actor, Error, Result, Tenant};
 
 /// A check that is due. This server alone carries it out.
 #[derive(Debug)]
@@ -22,6 +22,11 @@ pub struct PermittedCheck {
 }
 
 impl DueCheck {
+    /// The deployment's project.
+    pub fn tenant(&self) -> &Tenant {
+        &self.0.tenant
+    }
+
     /// Id of the deployment.
     pub fn deployment(&self) -> &str {
         &self.0.deployment

@@ -1,6 +1,12 @@
 //! Sandboxes in memory: the protocol from its other end, well-behaved and hostile.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use futures::{AsyncReadExt as _, AsyncWriteExt as _, FutureExt, future::poll_fn};
@@ -148,6 +154,57 @@ async fn a_stalled_connection_delays_no_other_and_takes_a_windows_bytes() {
     session.abort();
 }
 
+/// A lease that lasts until it is lost.
+struct Lease(AtomicBool);
+
+impl openstack::Permit for Lease {
+    fn remaining(&self) -> Option<Duration> {
+        self.0.load(Ordering::Relaxed).then_some(PATIENCE)
+    }
+}
+
+#[tokio::test]
+async fn a_sandbox_reaches_no_server_any_more_when_the_lease_is_lost() {
+    let (listener, route) = port().await;
+    let servers = Servers {
+        routes: vec![route],
+        ..Servers::default()
+    };
+    let (ours, its) = tokio::io::duplex(4096);
+    let lease = Arc::new(Lease(AtomicBool::new(true)));
+    let session = async move {
+        run_session(
+            ours,
+            &servers,
+            OutputLimits::default(),
+            &mut Output::default(),
+        )
+        .await
+    };
+    tokio::spawn(openstack::while_permitted(lease.clone(), session));
+    let inside = Inside::new(its);
+    let mut stream = inside.stream("connect 0").await;
+    let (mut server, _) = listener.accept().await.unwrap();
+    assert_eq!(answer(&mut stream).await, "ok\n");
+    stream.write_all(b"before").await.unwrap();
+    stream.flush().await.unwrap();
+    let mut received = [0; 6];
+    server.read_exact(&mut received).await.unwrap();
+    assert_eq!(&received, b"before");
+
+    // The program in the container knows nothing of leases, and writes on.
+    lease.0.store(false, Ordering::Relaxed);
+    stream.write_all(b"after").await.unwrap();
+    stream.flush().await.unwrap();
+    let mut rest = Vec::new();
+    let ended = timeout(PATIENCE, server.read_to_end(&mut rest)).await;
+    ended.expect("the connection is closed").unwrap();
+    assert_eq!(rest, b"");
+    let mut stream = inside.stream("connect 0").await;
+    let refused = answer(&mut stream).await;
+    assert!(refused.contains("no longer holds the run"), "{refused}");
+}
+
 #[tokio::test]
 async fn a_server_that_the_step_does_not_have_is_refused_with_a_word() {
     let (_port, route) = port().await;
@@ -200,7 +257,7 @@ async fn a_container_ends_with_its_output_and_code_on_the_least_loaded_host() {
     let ended = tokio::join!(execute(), execute());
     let expected = (Ok(5), vec!["one".to_owned(), "two".to_owned()]);
     assert_eq!(ended, (expected.clone(), expected));
-    let started = hosts.map(|host| host.started.load(std::sync::atomic::Ordering::Relaxed));
+    let started = hosts.map(|host| host.started.load(Ordering::Relaxed));
     assert_eq!(started, [1, 1]);
 }
 

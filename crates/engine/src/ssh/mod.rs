@@ -13,7 +13,8 @@
 //!
 //! A server knows no leases, as a cloud does not. So each connection and each command asks first whether the run may still be
 //! acted on ([`openstack::permitted_for`]): connections in `tcp` and [`Client::forward`], where all of them begin, commands in
-//! [`Client::execute`] and [`Shell::open`].
+//! [`Client::execute`] and [`Shell::open`]. All connections are over TCP in the end, and one whose permission has ended sends
+//! nothing more (`stream::PermittedStream`): a sandbox, a command's input and a terminal then reach no server.
 //!
 //! The design depends on two properties of russh. A channel whose reader stalls stops its whole connection once 100
 //! packets wait, so [`dial`] and shells make their own connections and do not share the gateway. And a key exchange with a silent

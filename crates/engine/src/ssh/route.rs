@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{PORT, SshError};
+use super::{PORT, SshError, stream::PermittedStream};
 
 /// Time limit of a TCP connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -58,8 +58,8 @@ pub struct Route {
     pub user: String,
 }
 
-/// A TCP connection to a host.
-pub(super) async fn tcp(host: &Host) -> Result<TcpStream, SshError> {
+/// A TCP connection to a host, which sends nothing more after the end of this task's permission.
+pub(super) async fn tcp(host: &Host) -> Result<PermittedStream, SshError> {
     openstack::permitted_for()?;
     let unreachable = |why: String| SshError::Unreachable {
         address: host.place(),
@@ -74,5 +74,5 @@ pub(super) async fn tcp(host: &Host) -> Result<TcpStream, SshError> {
     stream
         .set_nodelay(true)
         .map_err(|error| unreachable(error.to_string()))?;
-    Ok(stream)
+    Ok(PermittedStream::new(stream))
 }

@@ -199,6 +199,41 @@ async fn a_token_that_ends_pauses_the_run_and_a_login_continues_it() {
 }
 
 #[tokio::test]
+async fn a_restart_while_the_cloud_is_away_needs_no_login() {
+    let mut bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Server(ServerFault {
+        name: "*gate*".into(),
+        fault: ServerTrouble::NeverActive,
+        times: Some(1),
+    }));
+    let started = bench.start(TWO_SERVERS).await;
+    let running = StepState::Running;
+    bench.until_step(&started.run, "gate:create", running).await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("identity".into()),
+        status: Some(503),
+        ..CallFault::default()
+    }));
+    // The second restart finds the run paused.
+    for _ in 0..2 {
+        bench.crash().await;
+        let run = bench.engine.run(&bench.tenant, &started.run).await.unwrap();
+        assert_eq!(run.state, RunState::Paused);
+    }
+    bench.lab.faults().clear();
+    let goes_on = async || {
+        let run = bench.engine.run(&bench.tenant, &started.run).await.unwrap();
+        run.state == RunState::Running
+    };
+    bench.eventually("it goes on by itself", goes_on).await;
+    let (engine, tenant) = (&bench.engine, &bench.tenant);
+    engine.cancel(tenant, &started.run).await.unwrap();
+    bench.end_of(&started.run).await;
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_restart_after_the_token_has_ended_pauses_and_a_paused_run_can_be_undeployed() {
     let mut bench = Bench::new().await;
     bench.lab.faults().add(Fault::Server(ServerFault {

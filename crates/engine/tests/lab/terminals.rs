@@ -1,14 +1,17 @@
 //! The bastion's rule and its users: runs and terminals. The lab in memory has no sshd, so a terminal tries to log in
 //! for as long as these tests need it.
 
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use api::{RunState, Started, StepState};
 use engine::{
     Error,
     terminal::{Size, Terminal},
 };
-use lab::Lab;
+use lab::{CallFault, Fault, Lab};
 
 use crate::{
     bench::{Bench, CATALOG, PATIENCE, TWO_SERVERS},
@@ -85,26 +88,36 @@ impl Bench {
 
     /// Opens a terminal in another engine on this one's data, and kills that engine. Returns the terminal's token.
     async fn kill_with_terminal(&self, started: &Started) -> String {
+        self.kill_with_terminals(&[started.deployment.as_str()])
+            .await
+    }
+
+    /// The same with a terminal of each of these deployments.
+    async fn kill_with_terminals(&self, deployments: &[&str]) -> String {
         self.engine.shutdown().await;
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
         let start = self.starter();
-        let (clouds, deployment) = (self.clouds(), started.deployment.clone());
+        let clouds = self.clouds();
+        let deployments: Vec<String> = deployments.iter().map(|id| (*id).to_owned()).collect();
+        let count = deployments.len();
         let open = async move {
             let engine = start.await;
             let actor = crate::bench::log_in(&clouds, "demo").await;
-            let terminal = engine
-                .open_terminal(&actor, &deployment, "gate", SIZE)
-                .await
-                .unwrap();
+            let mut terminals = Vec::new();
+            for deployment in &deployments {
+                let opened = engine.open_terminal(&actor, deployment, "gate", SIZE);
+                terminals.push(opened.await.unwrap());
+            }
             let token = actor.session.token().expose().to_owned();
-            (terminal, engine, token)
+            (terminals, engine, token)
         };
-        let (terminal, engine, token) = runtime.spawn(open).await.unwrap();
-        self.eventually("the terminal opens the bastion", async || self.rules() == 1)
+        let (terminals, engine, token) = runtime.spawn(open).await.unwrap();
+        let are_open = async || self.rules() == count;
+        self.eventually("the terminals open the bastions", are_open)
             .await;
         runtime.shutdown_background();
-        drop((terminal, engine));
+        drop((terminals, engine));
         token
     }
 }
@@ -172,6 +185,33 @@ async fn after_a_crash_the_terminals_sealed_token_closes_the_bastion() {
     assert_eq!(bench.rules(), 1);
     bench.crash().await;
     bench.until_closed().await;
+}
+
+#[tokio::test]
+async fn after_a_crash_a_slow_cloud_keeps_no_other_bastion_open() {
+    const LATE: Duration = Duration::from_secs(4);
+    let (bench, first) = without_a_run().await;
+    let second = bench.try_deploy("blog", &software(), BTreeMap::new()).await;
+    let second = second.unwrap();
+    assert_eq!(bench.end_of(&second.run).await.state, RunState::Failed);
+    let deployments = [first.deployment.as_str(), second.deployment.as_str()];
+    bench.kill_with_terminals(&deployments).await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("DELETE".into()),
+        delay_ms: u64::try_from(LATE.as_millis()).unwrap(),
+        ..CallFault::default()
+    }));
+    let start = tokio::spawn(bench.starter());
+    bench
+        .eventually("a bastion is closed", async || bench.rules() < 2)
+        .await;
+    let begun = Instant::now();
+    bench
+        .eventually("the other one is closed", async || bench.rules() == 0)
+        .await;
+    assert!(begun.elapsed() < LATE / 2, "{:?}", begun.elapsed());
+    drop(start.await.unwrap());
 }
 
 #[tokio::test]

@@ -224,20 +224,38 @@ impl Store {
     }
 }
 
+/// Numbers of a project's deployments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeploymentCount {
+    /// Number of deployments that are not undeployed.
+    pub live: i64,
+    /// Number of undeployed deployments.
+    pub undeployed: i64,
+}
+
 impl Transaction {
-    /// Number of the project's deployments that are not undeployed.
+    /// Numbers of the project's deployments.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn deployment_count_live(&mut self, tenant: &Tenant) -> Result<i64> {
-        sqlx::query_scalar(
-            "SELECT COUNT(*) FROM deployments WHERE cloud = $1 AND project_id = $2 AND state <> 'undeployed'",
+    pub async fn deployment_count(&mut self, tenant: &Tenant) -> Result<DeploymentCount> {
+        let row = sqlx::query(
+            "SELECT COUNT(*) AS known, CAST(COALESCE(SUM(CASE WHEN state = 'undeployed' THEN 1 ELSE 0 END), 0) AS BIGINT) AS undeployed \
+             FROM deployments WHERE cloud = $1 AND project_id = $2",
         )
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
         .fetch_one(self.connection())
-        .await
-        .map_err(self.failed())
+        .await;
+        let count = |row: Row| {
+            let (known, undeployed): (i64, i64) =
+                (row.try_get("known")?, row.try_get("undeployed")?);
+            Ok(DeploymentCount {
+                live: known - undeployed,
+                undeployed,
+            })
+        };
+        row.and_then(count).map_err(self.failed())
     }
 
     /// Inserts a busy deployment. [`Outcome::Conflict`] where a live deployment has the name.

@@ -1,5 +1,8 @@
 //! The content of a run: the template, files, parameters, drawing and design of its deployment when the run was queued,
 //! and the changes of its plan.
+//!
+//! Each run of a deployment has a copy of its template, also a command. So a deployment keeps the contents of its newest
+//! runs, up to [`CONTENTS_BYTES_MAX`]. The state to which a failed change is rolled back is not among them.
 
 use api::{Change, RunContent};
 use sqlx::Row as _;
@@ -10,8 +13,12 @@ use crate::{
     database::{Connection, Row, read_one},
 };
 
+/// Total size of the contents of a deployment's runs, in bytes: some thousand usual ones, or eight of the largest.
+const CONTENTS_BYTES_MAX: i64 = 16 << 20;
+
 impl Store {
-    /// The content of a run. `None` for a run from before contents were stored, unless it was the newest one then.
+    /// The content of a run. `None` if newer runs have taken its place, and for a run from before contents were stored,
+    /// unless it was the newest one then.
     ///
     /// # Errors
     /// If the database fails.
@@ -28,7 +35,8 @@ impl Store {
         read_one(row, content, "reading the content of a run")
     }
 
-    /// The changes of a run's plan. `None` for a run without a plan, and for one from before they were stored.
+    /// The changes of a run's plan. `None` for a run without a plan, for one from before they were stored, and if newer runs
+    /// have taken their place.
     ///
     /// # Errors
     /// If the database fails.
@@ -47,7 +55,8 @@ impl Store {
     }
 }
 
-/// Inserts the present content of a run's deployment as that of the run, with the changes of its plan.
+/// Inserts the present content of a run's deployment as that of the run, with the changes of its plan. Deletes the oldest
+/// contents of the deployment's runs above the limit.
 pub(super) async fn insert(
     connection: &mut Connection,
     run: &str,
@@ -61,6 +70,21 @@ pub(super) async fn insert(
     )
     .bind(run)
     .bind(changes.map(|changes| to_json(&changes)))
+    .execute(&mut *connection)
+    .await?;
+    // Counted from the newest run: the content that exceeds the limit and all older ones are deleted.
+    sqlx::query(
+        "DELETE FROM run_contents WHERE run <> $1 AND run IN ( \
+             SELECT run FROM ( \
+                 SELECT run, SUM(octet_length(template) + octet_length(beside) + octet_length(layout) \
+                         + COALESCE(octet_length(parameters), 0) + COALESCE(octet_length(changes), 0)) \
+                     OVER (ORDER BY run DESC) AS bytes \
+                 FROM run_contents WHERE run IN ( \
+                     SELECT id FROM runs WHERE deployment IN (SELECT deployment FROM runs WHERE id = $1))) AS sizes \
+             WHERE bytes > $2)",
+    )
+    .bind(run)
+    .bind(CONTENTS_BYTES_MAX)
     .execute(connection)
     .await
     .map(drop)
@@ -82,6 +106,7 @@ fn content(row: &Row) -> sqlx::Result<RunContent> {
 mod tests {
     use api::Change;
 
+    use super::CONTENTS_BYTES_MAX;
     use crate::{
         NewRun, Outcome,
         testing::{Database, deployment_insert, deployment_insert_with_run, strangers, tenant},
@@ -101,6 +126,38 @@ mod tests {
             for stranger in strangers() {
                 assert_eq!(store.run_content(&stranger, "r").await.unwrap(), None);
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_deployment_keeps_the_contents_of_its_newest_runs() {
+        for Database { store, .. } in &Database::each().await {
+            for deployment in ["d", "e"] {
+                deployment_insert(store, &tenant(), deployment).await;
+            }
+            run_insert(store, &tenant(), "e", "other", &Default::default()).await;
+            let large = "#".repeat(usize::try_from(CONTENTS_BYTES_MAX).unwrap() / 3);
+            sqlx::query("UPDATE deployments SET template = $1 WHERE id = 'd'")
+                .bind(&large)
+                .execute(&store.pool)
+                .await
+                .unwrap();
+            let runs = ["r1", "r2", "r3", "r4"];
+            for run in runs {
+                run_insert(store, &tenant(), "d", run, &Default::default()).await;
+                let ended = "UPDATE runs SET state = 'succeeded' WHERE id = $1";
+                let ended = sqlx::query(ended).bind(run).execute(&store.pool).await;
+                ended.unwrap();
+            }
+            let mut kept = Vec::new();
+            for run in runs {
+                let content = store.run_content(&tenant(), run).await.unwrap();
+                kept.push(content.is_some());
+            }
+            // Beside three templates there is no room for anything else.
+            assert_eq!(kept, [false, false, true, true]);
+            let other = store.run_content(&tenant(), "other").await.unwrap();
+            assert!(other.is_some(), "of another deployment");
         }
     }
 

@@ -23,7 +23,7 @@ mod versions;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex as StdMutex, PoisonError},
 };
 
 use hot::diagnostic::Diagnostic;
@@ -46,6 +46,8 @@ const PROJECT_BYTES_MAX: i64 = 256 * 1024 * 1024;
 const BLOCK_BYTES: usize = 4096;
 /// Maximum number of versions of an item. Each view of the catalogue reads all of them.
 const VERSIONS_MAX: usize = 100;
+/// Maximum number of a project's items, drafts included. Each view of the catalogue reads the rows of all of them.
+const ITEMS_MAX: u32 = 500;
 /// The design of an item's own test.
 const TEST_FILE: &str = "tests/design.yaml";
 /// The command that a draft has beside its own: runs the role again.
@@ -60,12 +62,14 @@ pub struct Catalogs {
     /// The folder `catalog` below the data folder.
     folder: PathBuf,
     store: Store,
-    seen: Mutex<HashMap<Tenant, Seen>>,
+    /// By project. A project's lock is held while its items are read or stored, which can take seconds and delays no other
+    /// project.
+    seen: StdMutex<HashMap<Tenant, Arc<Mutex<Seen>>>>,
     unpacking: Semaphore,
 }
 
-/// A project's catalogue, with the rows that it was made from.
-type Seen = (Vec<ItemRow>, Arc<Catalog>);
+/// A project's catalogue, with the rows that it was made from. `None` before it was read.
+type Seen = Option<(Vec<ItemRow>, Arc<Catalog>)>;
 
 /// A user who publishes an item.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +125,7 @@ impl Catalogs {
             own: Arc::new(own),
             folder: data_dir.join("catalog"),
             store,
-            seen: Mutex::default(),
+            seen: StdMutex::default(),
             unpacking: Semaphore::new(UNPACKED_AT_ONCE),
         }
     }
@@ -131,9 +135,10 @@ impl Catalogs {
     /// # Errors
     /// If the database cannot be read.
     pub async fn of(&self, tenant: &Tenant) -> Result<Arc<Catalog>> {
-        let mut seen = self.seen.lock().await;
+        let seen = self.seen(tenant);
+        let mut seen = seen.lock().await;
         let rows = self.store.item_list(tenant).await?;
-        if let Some((of, known)) = seen.get(tenant)
+        if let Some((of, known)) = &*seen
             && *of == rows
         {
             return Ok(known.clone());
@@ -146,9 +151,15 @@ impl Catalogs {
         };
         // An incomplete catalogue is not cached: a read that failed can succeed later.
         if is_whole {
-            seen.insert(tenant.clone(), (rows, catalog.clone()));
+            *seen = Some((rows, catalog.clone()));
         }
         Ok(catalog)
+    }
+
+    /// The catalogue of a project as it was seen last.
+    fn seen(&self, tenant: &Tenant) -> Arc<Mutex<Seen>> {
+        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(tenant.clone()).or_default().clone()
     }
 
     /// Stores the versions of these types' items for a deployment. `catalog` is the one that the plan used.
@@ -214,8 +225,9 @@ impl Catalogs {
             Stage::Draft => draft_version(&described.version, &digest),
         };
 
-        // One upload at a time: the checks here still hold when the row is written.
-        let mut seen = self.seen.lock().await;
+        // One upload of a project at a time: the checks here still hold when the row is written.
+        let seen = self.seen(tenant);
+        let mut seen = seen.lock().await;
         let rows = self.store.item_list(tenant).await?;
         if self.own.get(&name).is_some() && !rows.iter().any(|row| row.name == name) {
             return Err(Error::ItemNameTaken(name));
@@ -252,6 +264,13 @@ impl Catalogs {
                     limit: VERSIONS_MAX,
                 });
             }
+            let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+            if names.len() >= ITEMS_MAX as usize && !names.contains(name.as_str()) {
+                return Err(Error::ProjectFull {
+                    what: "catalogue items, drafts included",
+                    limit: ITEMS_MAX,
+                });
+            }
             self.check_room(tenant, bytes).await?;
         }
         self.write(tenant, &name, &digest, files).await?;
@@ -268,7 +287,7 @@ impl Catalogs {
         }
         self.delete_drafts(tenant, publisher, (&name, &version))
             .await?;
-        seen.remove(tenant);
+        *seen = None;
         drop(seen);
         let item = match stage {
             Stage::Published => self.of(tenant).await?.get(&name).cloned(),

@@ -190,7 +190,7 @@ async fn an_item_whose_folder_is_gone_is_unpacked_again() {
         panic!("it is stored");
     };
     std::fs::remove_dir_all(place).unwrap();
-    catalogs.seen.lock().await.clear();
+    catalogs.seen.lock().unwrap().clear();
     assert!(says(&catalogs.of(&demo).await.unwrap(), "first"));
 }
 
@@ -401,4 +401,45 @@ async fn a_draft_is_in_no_catalogue_until_a_deployment_asks_for_it() {
     assert_eq!(folders(), 2);
     let catalog = catalogs.of(&demo).await.unwrap();
     assert_eq!(catalog.get("hello").unwrap().described.version, "1.0.0");
+}
+
+#[tokio::test]
+async fn the_items_of_a_project_that_take_long_to_read_delay_no_other_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
+    let slow = catalogs.seen(&demo);
+    let _reading = slow.lock().await;
+    let archive = archive("hello", "1.0.0", "first");
+    let other = tenant("other");
+    let publish = catalogs.publish(&other, member("ada"), archive, None);
+    tokio::select! {
+        biased;
+        read = catalogs.of(&demo) => panic!("it is not read yet: {}", read.is_ok()),
+        published = publish => drop(published.unwrap()),
+    }
+    assert!(says(&catalogs.of(&other).await.unwrap(), "first"));
+}
+
+#[tokio::test]
+async fn a_project_has_only_so_many_items() {
+    let folder = tempfile::tempdir().unwrap();
+    let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
+    let publish = async |name: &str, version: &str| {
+        let archive = archive(name, version, "word");
+        catalogs.publish(&demo, member("ada"), archive, None).await
+    };
+    publish("hello", "1.0.0").await.unwrap();
+    let draft = draft_version("1.0.0", &"0".repeat(64));
+    for number in 1..ITEMS_MAX {
+        let name = format!("draft-{number}");
+        let key = (name.as_str(), draft.as_str());
+        let stored = catalogs
+            .store
+            .item_insert(&demo, key, "digest", 1, ("ada", "ada"), b"");
+        stored.await.unwrap();
+    }
+    let full = publish("world", "1.0.0").await.unwrap_err();
+    assert_eq!(full.code(), "project-full");
+    let versions = publish("hello", "1.1.0").await;
+    assert!(versions.is_ok(), "the items that are there get versions");
 }

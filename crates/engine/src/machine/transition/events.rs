@@ -10,6 +10,9 @@ use crate::machine::{
 };
 
 const TOKEN_ENDED: &str = "the login of this run has expired; log in again, and the run continues";
+/// Reason for a pause when a run is taken up and there is no session for it.
+const NO_SESSION: &str = "the login of this run has expired, or the cloud did not answer when the server started; the run \
+    continues when you log in again, or when the cloud answers";
 
 /// True for a step that changes nothing: it waits for a person, or until time has passed.
 fn is_idle(node: &Node) -> bool {
@@ -69,7 +72,7 @@ impl Transition<'_> {
     pub(in crate::machine) fn recover_without_token(&mut self) {
         self.started = true;
         self.paused = true;
-        self.run.reason.get_or_insert_with(|| TOKEN_ENDED.into());
+        self.run.reason.get_or_insert_with(|| NO_SESSION.into());
         self.recover();
     }
 
