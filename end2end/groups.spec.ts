@@ -1,6 +1,6 @@
-// Scaling groups on the page of a deployment.
+// Scaling groups on the page of a deployment, and in the designer.
 import { expect, test } from '@playwright/test';
-import { api, login, node, shoot } from './support/app.ts';
+import { api, canvasReady, login, node, shoot } from './support/app.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -19,7 +19,8 @@ resources:
 
 test('a group is scaled by a size and by a policy, after its plan', async ({ page, request }) => {
   await login(page);
-  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'scaling', template });
+  const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'scaling', template });
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'scaling', design: design.id });
   const state = async (run: string) => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
   await expect.poll(() => state(started.run), { timeout: 60_000 }).toBe('succeeded');
 
@@ -57,6 +58,8 @@ test('a group is scaled by a size and by a policy, after its plan', async ({ pag
     await page.goto(`/deployments/${started.deployment}`);
     await expect(members).toHaveText('5');
     await expect(drawn).toHaveText('×5');
+    await node(page, 'web').click({ position: { x: 12, y: 12 } });
+    await expect(page.getByRole('group', { name: 'Operations' }).getByRole('button', { name: 'Scale' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'Scale web: 2 → 5' })).toBeVisible();
   });
 
@@ -69,6 +72,23 @@ test('a group is scaled by a size and by a policy, after its plan', async ({ pag
     await expect(row).toContainText('Cooldown until');
     await expect(row.getByRole('button', { name: 'up → 6' })).toBeDisabled();
     await shoot(page, 'groups');
+  });
+
+  await test.step('the menu of the group in the designer leads to the same plan', async () => {
+    await page.goto(`/designs/${design.id}?deployment=${started.deployment}`);
+    await canvasReady(page);
+    await expect(page.getByRole('note', { name: 'Deployment to update' })).toContainText('Deployed');
+    await node(page, 'web').click({ position: { x: 12, y: 12 }, button: 'right' });
+    await page.getByRole('menuitem', { name: 'Scale' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Scale web', exact: true });
+    await expect(dialog.locator('[data-size-now]')).toHaveText('6');
+    await dialog.getByRole('spinbutton', { name: 'Size of web' }).fill('4');
+    await shoot(page, 'scale-designer');
+    await dialog.getByRole('button', { name: 'Scale' }).click();
+    await expect(dialog).toHaveCount(0);
+    const question = page.getByRole('dialog', { name: 'Scale web: 6 → 4?' });
+    await expect(question).toContainText('2 to remove');
+    await question.getByRole('button', { name: 'Keep it as it is' }).click();
   });
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);

@@ -1,6 +1,7 @@
-// Check and repair on the page of a deployment.
+// Check and repair on the page of a deployment, and in the designer.
 import { expect, test } from '@playwright/test';
-import { api, login, node, shoot } from './support/app.ts';
+import { api, canvasReady, demo, login, node, shoot } from './support/app.ts';
+import { inspect } from './support/draw.ts';
 import { changeNetwork, remove } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
 
@@ -17,7 +18,8 @@ interface Deployment {
 
 test('what somebody deleted or changed in the cloud is found, shown and repaired', async ({ page, request }) => {
   await login(page);
-  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'damaged', template });
+  const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'damaged', template });
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'damaged', design: design.id });
   const state = async (run: string) => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
   await expect.poll(() => state(started.run), { timeout: 60_000 }).toBe('succeeded');
   await page.goto(`/deployments/${started.deployment}`);
@@ -46,6 +48,39 @@ test('what somebody deleted or changed in the cloud is found, shown and repaired
     await expect(node(page, 'front')).toHaveAttribute('data-state', 'changed');
     await expect(page.locator('[data-resource="subnet"]')).toContainText('Gone');
     await shoot(page, 'check');
+  });
+
+  await test.step('the designer shows the same, and checks and repairs too', async () => {
+    await page.goto(`/designs/${design.id}?deployment=${started.deployment}`);
+    await canvasReady(page);
+    const note = page.getByRole('note', { name: 'Deployment to update' });
+    await expect(note).toContainText('Checked: 1 gone, 1 changed');
+    await expect(node(page, 'front')).toHaveAttribute('data-state', 'changed');
+    await expect((await inspect(page, 'front')).locator('[data-finding="front"]')).toContainText('front → renamed by hand');
+    const checked = page.waitForResponse(`**/deployments/${started.deployment}/check`);
+    await note.getByRole('button', { name: 'Check now' }).click();
+    expect((await checked).ok()).toBeTruthy();
+    await note.getByRole('button', { name: 'Repair' }).click();
+    const question = page.getByRole('dialog', { name: 'Repair damaged?' });
+    await expect(question).toContainText('subnet: it is gone from the cloud: it is created again');
+    await page.keyboard.press('Escape');
+    await expect(question).toBeHidden();
+    await note.getByRole('button', { name: /^Unattended work/ }).click();
+    const permission = page.getByRole('dialog', { name: 'Standing permission' });
+    await expect(permission.getByText('Let the server act while nobody is logged in')).toBeVisible();
+    await page.keyboard.press('Escape');
+    await shoot(page, 'check-designer');
+  });
+
+  await test.step('a reader sees the findings, and changes nothing', async () => {
+    await login(page, { ...demo, user: 'reader', password: 'reader' });
+    await page.goto(`/designs/${design.id}?deployment=${started.deployment}`);
+    const note = page.getByRole('note', { name: 'Deployment to update' });
+    await expect(note).toContainText('Checked: 1 gone, 1 changed');
+    await expect(page.getByTitle('Project and cloud'), 'the user is known').toBeVisible();
+    await expect(note.getByRole('button')).toHaveCount(0);
+    await login(page);
+    await page.goto(`/deployments/${started.deployment}`);
   });
 
   await test.step('the plan of the repair comes before it', async () => {

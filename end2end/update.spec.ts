@@ -192,6 +192,22 @@ test('a deployment leads to its own version and to the update, and the designer 
     await expect(page.getByRole('link', { name: 'Plan update', exact: true })).toHaveAttribute('href', `/designs/${design.id}/plan?deployment=${made.deployment}`);
     await expect(update).toBeVisible();
     await shoot(page, 'update-designer');
+  });
+
+  await test.step('the designer offers the operations on the deployed server', async () => {
+    const form = await inspect(page, 'web');
+    await expect(form.getByRole('button', { name: 'Open a terminal' })).toBeVisible();
+    await expect(form.getByRole('button', { name: 'Show the console' })).toBeVisible();
+    await node(page, 'web').click({ position: { x: 12, y: 12 }, button: 'right' });
+    await page.getByRole('menuitem', { name: 'Run a command' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Run a command' });
+    await expect(dialog.getByRole('checkbox', { name: 'web' })).toBeChecked();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await expect(dialog).toHaveCount(0);
+  });
+
+  await test.step('without the deployment, the designer plans a new one', async () => {
+    const note = page.getByRole('note', { name: 'Deployment to update' });
     await note.getByRole('link', { name: 'Stop updating it' }).click();
     await expect(note).toHaveCount(0);
     await expect(page.getByRole('link', { name: 'Plan', exact: true })).toHaveAttribute('href', `/designs/${design.id}/plan`);

@@ -15,6 +15,7 @@
 
 pub mod browser;
 pub mod client;
+pub mod consequences;
 pub mod designer;
 pub mod export;
 pub mod frame;
@@ -25,6 +26,7 @@ pub mod links;
 pub mod load;
 pub mod markdown;
 mod opening;
+pub mod operations;
 pub mod pages;
 pub mod run;
 pub mod script;

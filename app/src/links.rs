@@ -1,4 +1,4 @@
-//! Addresses of a design's pages, with their initial selection, and of the pages of an item.
+//! Addresses of a design's pages, with their initial selection, of the pages of an item, and of terminals.
 
 use crate::browser;
 
@@ -17,6 +17,15 @@ pub fn item(name: &str, version: Option<&str>) -> String {
         Some(version) => format!("/catalog/{name}?version={}", browser::encode(version)),
         None => format!("/catalog/{name}"),
     }
+}
+
+/// The address of the page of a server's terminal.
+pub fn terminal(deployment: &str, server: &str) -> String {
+    format!(
+        "/deployments/{}/terminal/{}",
+        browser::encode(deployment),
+        browser::encode(server)
+    )
 }
 
 /// A place in a design.

@@ -1,9 +1,8 @@
-//! The deployment that the design's changes are for: the note with the way back, and the states on the canvas.
+//! The deployment that the design's changes are for: the note with its last check and the way back, the states on the
+//! canvas, and the operations on it.
 //!
 //! The address `/designs/:id?deployment=...` is that of a design that was opened from a deployment. Its plan updates this
 //! deployment.
-
-use std::{collections::HashMap, time::Duration};
 
 use api::{Deployment, DeploymentState};
 use leptos::prelude::*;
@@ -11,14 +10,16 @@ use leptos_router::hooks::use_query_map;
 
 use super::store::Workspace;
 use crate::{
-    browser,
-    client::{self, Answer},
-    load::{Load, Loaded},
-    ui::{Icon, StateBadge, state::DisplayState},
+    client,
+    load::{Load, Loaded, keep_fresh},
+    operations::{
+        check::{CheckButtons, CheckNote},
+        permission::PermissionSection,
+        resource::{Operation, OperationDialogs, Operations},
+    },
+    time,
+    ui::{Icon, Modal, StateBadge},
 };
-
-/// Interval at which the states are read again while a run works on the deployment.
-const REFRESH: Duration = Duration::from_secs(4);
 
 /// Id of the deployment to update, from the page's address.
 pub fn target() -> Memo<Option<String>> {
@@ -26,45 +27,68 @@ pub fn target() -> Memo<Option<String>> {
     Memo::new(move |_| query.with(|query| query.get("deployment")))
 }
 
-/// Name and state of the deployment to update, with ways to its page and out of the update. Nothing if there is none.
+/// The note on the deployment to update, with the dialogs of its operations. Nothing if there is none.
 #[component]
 pub fn DeploymentNote(
     /// The page's state.
     workspace: Workspace,
 ) -> impl IntoView {
     let target = target();
+    move || {
+        let id = target.get()?;
+        Some(view! { <Note workspace id /> })
+    }
+}
+
+#[component]
+fn Note(
+    workspace: Workspace,
+    /// Id of the deployment.
+    id: String,
+) -> impl IntoView {
     let deployment = Load::new(move || {
-        let target = target.get();
-        async move { fetch(target).await }
-    });
-    Effect::new(move |_| {
-        let states = deployment.with(|it| it.and_then(Option::as_ref).map(states));
-        workspace.deployed.set(states.unwrap_or_default());
+        let id = id.clone();
+        async move { client::deployment(&id).await }
     });
     let is_busy = Memo::new(move |_| {
-        deployment.with(|it| {
-            let it = it.and_then(Option::as_ref);
-            it.is_some_and(|it| it.state == DeploymentState::Busy)
-        })
+        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
     });
-    Effect::new(move |_| {
-        if !is_busy.get() {
-            return;
-        }
-        let look = move || {
-            if browser::is_visible() {
-                deployment.reload();
-            }
-        };
-        let tick = set_interval_with_handle(look, REFRESH);
-        on_cleanup(move || {
-            if let Ok(tick) = tick {
-                tick.clear();
-            }
-        });
+    keep_fresh(is_busy, move || deployment.reload());
+    let operations = Operations::new(deployment);
+    workspace.deployed.set(Some(operations));
+    // The signals of the operations end with this note.
+    on_cleanup(move || {
+        workspace.deployed.try_set(None);
     });
-    let about = move || match deployment.state() {
-        Loaded::Ready(Some(it)) => view! {
+    let permission = RwSignal::new(false);
+    view! {
+        <div class="design-target" role="note" aria-label="Deployment to update">
+            <Icon name="pencil" />
+            <About deployment />
+            <CheckNote checking=operations.checking />
+            {move || operations.is_permitted().then(|| view! {
+                <CheckButtons checking=operations.checking />
+                <PermissionButton deployment open=permission />
+            })}
+            <a
+                class="button" data-size="small" href=format!("/designs/{}", workspace.saving.id())
+                title="Plan and deploy the design as a new deployment"
+            >
+                "Stop updating it"
+            </a>
+        </div>
+        <OperationDialogs operations />
+        <Modal open=permission title="Standing permission" size="large">
+            <PermissionSection deployment />
+        </Modal>
+    }
+}
+
+/// Name and state of the deployment, with the way to its page.
+#[component]
+fn About(deployment: Load<Deployment>) -> impl IntoView {
+    move || match deployment.state() {
+        Loaded::Ready(it) => view! {
             <p>
                 "Changes are planned for "
                 <a class="link" href=format!("/deployments/{}", it.id)>{it.name.clone()}</a>
@@ -76,37 +100,51 @@ pub fn DeploymentNote(
             <p>"The deployment that was to be updated cannot be shown: "{problem.detail}</p>
         }
         .into_any(),
-        _ => view! { <p>"Changes are planned for a deployment."</p> }.into_any(),
-    };
+        Loaded::Loading => view! { <p>"Changes are planned for a deployment."</p> }.into_any(),
+    }
+}
+
+/// The button that opens the standing permission.
+#[component]
+fn PermissionButton(deployment: Load<Deployment>, open: RwSignal<bool>) -> impl IntoView {
+    let end = Memo::new(move |_| {
+        deployment.with(|it| {
+            it.filter(|it| it.state != DeploymentState::Undeployed)
+                .map(|it| it.permission.as_ref().map(|one| one.expires.clone()))
+        })
+    });
     move || {
-        target.with(Option::is_some).then(|| view! {
-            <div class="design-target" role="note" aria-label="Deployment to update">
-                <Icon name="pencil" />
-                {about}
-                <a
-                    class="button" data-size="small" href=format!("/designs/{}", workspace.saving.id())
-                    title="Plan and deploy the design as a new deployment"
-                >
-                    "Stop updating it"
-                </a>
-            </div>
+        let end = end.get()?;
+        let until = end.map_or_else(
+            || "not permitted".to_owned(),
+            |end| format!("until {}", time::day(&end)),
+        );
+        Some(view! {
+            <button
+                type="button" class="button" data-size="small" title="The permission to act while nobody is logged in"
+                on:click=move |_| open.set(true)
+            >
+                <Icon name="shield" />
+                "Unattended work: "{until}
+            </button>
         })
     }
 }
 
-async fn fetch(target: Option<String>) -> Answer<Option<Deployment>> {
-    match target {
-        Some(id) => client::deployment(&id).await.map(Some),
-        None => Ok(None),
+impl Workspace {
+    /// The operations on the deployment that apply to the selected resources. Empty without a deployment.
+    pub fn operations(self) -> Vec<(Operation, Callback<()>)> {
+        let Some(Some(operations)) = self.deployed.try_get_untracked() else {
+            return Vec::new();
+        };
+        let found = untrack(|| operations.on(&self.selected_names()));
+        let found = found.into_iter();
+        found
+            .map(|operation| {
+                let started = operation.clone();
+                let run = Callback::new(move |()| operations.start(started.clone()));
+                (operation, run)
+            })
+            .collect()
     }
-}
-
-/// API names of the states of drawn resources, by resource name.
-fn states(deployment: &Deployment) -> HashMap<String, String> {
-    let resources = deployment.resources.iter();
-    resources
-        // Resources that a pass adds to members are not drawn.
-        .filter(|resource| !resource.derived || !resource.name.contains('/'))
-        .map(|resource| (resource.name.clone(), resource.state.word().to_owned()))
-        .collect()
 }

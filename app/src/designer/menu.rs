@@ -137,6 +137,13 @@ fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
         let fold = Callback::new(move |()| workspace.fold_selected());
         groups.push(vec![entry(icon, label, "O", fold)]);
     }
+    let operations = workspace.operations().into_iter();
+    let operations: Vec<Entry> = operations
+        .map(|(operation, run)| entry(operation.icon(), operation.label(), "", run))
+        .collect();
+    if !operations.is_empty() {
+        groups.push(operations);
+    }
     groups.push(vec![
         entry(
             "copy-plus",

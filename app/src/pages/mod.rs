@@ -1,9 +1,8 @@
-//! The pages, one file each, and the consequences of a plan, which several of them show.
+//! The pages, one file each.
 
 pub mod audit;
 pub mod catalog;
 pub mod catalog_item;
-pub mod consequences;
 pub mod deployment;
 pub mod deployments;
 pub mod designs;
@@ -11,7 +10,6 @@ pub mod item_test;
 pub mod login;
 pub mod new_item;
 pub mod not_found;
-pub mod permission;
 pub mod plan;
 pub mod sessions;
 pub mod terminal;

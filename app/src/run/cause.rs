@@ -13,8 +13,8 @@ use super::{
 use crate::{
     client::Force,
     links::DesignLink,
+    operations::console::ConsoleDialog,
     pages::deployment::{
-        console::ConsoleDialog,
         design::{KnownDesign, known_design},
         runs::{can_roll_back_to, roll_back_href},
         undeploy,

@@ -20,6 +20,7 @@ use crate::{
         nodes::TypeIcon,
         store::{Drawer, Workspace},
     },
+    operations::resource::ResourceOperations,
     ui::Icon,
 };
 
@@ -168,6 +169,7 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                     <Icon name="code" />
                 </button>
             </header>
+            {move || workspace.deployed.get().map(|operations| view! { <ResourceOperations operations name=name.get_value() /> })}
             {move || problems_here.get().into_iter().map(|problem| view! { <FaultWithFixes workspace problem /> }).collect_view()}
             {rename()}
             {is_server.then(|| view! { <ServerMarks workspace name /> })}

@@ -12,11 +12,7 @@ mod problems;
 mod selection;
 mod viewport;
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use api::{CloudFacts, DesignViewer, Diagnostic};
 use canvas::{
@@ -46,6 +42,7 @@ use super::{
 };
 use crate::browser;
 use crate::client::Types;
+use crate::operations::resource::Operations;
 use crate::ui::{use_confirm, use_toasts};
 
 /// Key of the browser's storage for [`Workspace::fades`].
@@ -109,8 +106,8 @@ pub struct Workspace {
     pub hint: RwSignal<Option<Hint>>,
     /// The older version that the design is compared with.
     pub against: RwSignal<Option<Arc<compare::Version>>>,
-    /// API names of the states of the deployment to update, by resource name. Empty if the design was not opened for one.
-    pub deployed: RwSignal<HashMap<String, String>>,
+    /// Operations on the deployment to update. `None` if the design was not opened for one.
+    pub deployed: RwSignal<Option<Operations>>,
     /// The drawing of that version. Its resources that are no longer there are ghosts on the canvas.
     older: Memo<Option<Arc<Drawing>>>,
     /// Differences to that version, in the template and in files.
@@ -212,7 +209,7 @@ impl Workspace {
             hint: RwSignal::new(None),
             against,
             older,
-            deployed: RwSignal::default(),
+            deployed: RwSignal::new(None),
             differences,
             moved,
             pointer: StoredValue::new(None),
@@ -252,7 +249,8 @@ impl Workspace {
         });
         // Differences to an older version come before the states of the deployment.
         let states = Memo::new(move |_| {
-            let mut states = self.deployed.get();
+            let deployed = self.deployed.get();
+            let mut states = deployed.map(Operations::states).unwrap_or_default();
             self.differences.with(|all| {
                 states.extend(all.iter().filter_map(|one| {
                     let state = match one.kind {

@@ -12,10 +12,10 @@ use leptos::{
     prelude::*,
 };
 
-use super::proposal::{Proposals, changed, problems};
 use crate::{
     browser, client,
     load::Load,
+    operations::proposal::{Proposals, changed, problems},
     pages::catalog_item::changes::VersionChanges,
     session::use_session,
     ui::{ACTIONS, Icon, Modal, Question, data_table},

@@ -1,19 +1,13 @@
 //! One deployment: outputs, resources and history.
 
-mod check;
-mod command;
 pub mod compare;
-pub mod console;
 pub mod design;
 mod events;
-mod groups;
 mod items;
 mod live;
 mod next_steps;
 mod outputs;
-mod permission;
 mod power;
-mod proposal;
 pub mod remove;
 mod roll_back;
 pub mod runs;
@@ -40,10 +34,16 @@ use crate::{
     frame::{Crumb, use_frame},
     links::DesignLink,
     load::{Load, keep_fresh},
+    operations::{
+        check::{CheckSection, damage},
+        command::{CommandButton, CommandTarget},
+        groups::Groups,
+        permission::PermissionSection,
+        resource::{OperationDialogs, Operations, ResourceOperations},
+    },
     pages::terminal,
     session::use_session,
     time::Ago,
-    ui::state::DisplayState,
     ui::{ACTIONS, Command, CopyButton, Icon, StateBadge, data_table, skeleton, use_palette},
 };
 
@@ -124,10 +124,8 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
         layout: Default::default(),
         ..it.clone()
     });
-    let id = part(deployment, |it| it.id.clone());
     let design = known_design(move || deployment.with(|it| it?.design.clone()));
-    let console = RwSignal::new(None::<String>);
-    let command = RwSignal::new(false);
+    let operations = Operations::new(deployment);
     let servers = power::live_servers(deployment);
     let live = live::live_resources(deployment);
     let outputs = part(deployment, |it| it.outputs.clone());
@@ -138,21 +136,20 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     });
     view! {
         <div class="page">
-            {move || head.get().map(|it| view! { <Head it deployment runs design command /> })}
+            {move || head.get().map(|it| view! { <Head it deployment runs design command=operations.command /> })}
             {move || outputs.get().map(|outputs| view! { <outputs::Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <services::Services deployment />
-            <groups::Groups deployment />
+            <Groups deployment />
             <items::Items deployment />
-            <check::CheckSection deployment />
+            <CheckSection checking=operations.checking />
             <snapshots::Snapshots deployment runs />
-            <permission::PermissionSection deployment />
-            <Drawing deployment />
+            <PermissionSection deployment />
+            <Drawing operations />
             {move || resources.get().map(|(resources, damage)| {
                 let id = deployment.peek().map(|it| it.id).unwrap_or_default();
-                view! { <Resources resources damage deployment=id console servers live /> }
+                view! { <Resources resources damage deployment=id console=operations.console servers live /> }
             })}
-            {move || id.get().map(|deployment| view! { <console::ConsoleDialog deployment server=console /> })}
-            <command::CommandDialog deployment open=command />
+            <OperationDialogs operations />
             <strays::Strays deployment />
             <runs::Runs deployment runs />
             <events::EventSection deployment />
@@ -174,8 +171,8 @@ fn Head(
     runs: Load<Vec<Run>>,
     /// The state of its design.
     design: Load<Option<KnownDesign>>,
-    /// True while the dialog of a command is open.
-    command: RwSignal<bool>,
+    /// The target of the dialog of a command.
+    command: RwSignal<Option<CommandTarget>>,
 ) -> impl IntoView {
     let version = it.design_version;
     let link = it.design.clone().map(|id| {
@@ -205,8 +202,8 @@ fn Actions(
     runs: Load<Vec<Run>>,
     /// The state of its design.
     design: Load<Option<KnownDesign>>,
-    /// True while the dialog of a command is open.
-    command: RwSignal<bool>,
+    /// The target of the dialog of a command.
+    command: RwSignal<Option<CommandTarget>>,
 ) -> impl IntoView {
     let session = use_session();
     let locked = move || !session.can_change();
@@ -288,7 +285,7 @@ fn Actions(
                     "Remove"
                 </button>
             })}
-            <command::CommandButton deployment open=command />
+            <CommandButton deployment target=command />
             <suspension::SuspensionButtons deployment runs />
             {rolls_back.then(|| view! { <roll_back::RollBackButton deployment runs /> })}
             {exists.then(|| view! {
@@ -312,20 +309,9 @@ fn Actions(
     }
 }
 
-/// Damage that the last check has found, by resource name.
-fn damage(it: &Deployment) -> HashMap<&str, FindingKind> {
-    let findings = it.present_check().map(|check| check.findings.iter());
-    let damaged = findings
-        .into_iter()
-        .flatten()
-        .filter(|finding| finding.kind.is_damage());
-    damaged
-        .map(|finding| (finding.resource.as_str(), finding.kind))
-        .collect()
-}
-
 #[component]
-fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
+fn Drawing(operations: Operations) -> impl IntoView {
+    let deployment = operations.deployment;
     let template = Memo::new(move |_| {
         deployment
             .with(|it| it.map(|it| it.template.clone()))
@@ -341,27 +327,18 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
             .with(|it| it.map(|it| it.beside.clone()))
             .unwrap_or_default()
     });
-    let states: Memo<HashMap<String, String>> = Memo::new(move |_| {
-        deployment.with(|it| {
-            let resources = it.map(|it| it.resources.as_slice()).unwrap_or_default();
-            let damage = it.map(damage).unwrap_or_default();
-            resources
-                .iter()
-                // Resources that a pass adds to members are not drawn.
-                .filter(|resource| !resource.derived || !resource.name.contains('/'))
-                .map(|resource| {
-                    let damage = damage.get(resource.name.as_str());
-                    let word = damage.map_or(resource.state.word(), |kind| kind.word());
-                    (resource.name.clone(), word.to_owned())
-                })
-                .collect()
-        })
-    });
+    let states = Memo::new(move |_| operations.states());
     let selected = RwSignal::new(None::<String>);
     view! {
         <section class="section" aria-label="Drawing">
             <h2>"Drawing"</h2>
             <div class="panel deployment-board" on:wheel:capture=keep_scrolling><Board template beside layout states selected /></div>
+            {move || selected.get().map(|name| view! {
+                <div class="drawing-selection">
+                    <strong>{name.clone()}</strong>
+                    <ResourceOperations operations name />
+                </div>
+            })}
         </section>
     }
 }

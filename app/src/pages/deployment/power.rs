@@ -5,9 +5,8 @@ use leptos::prelude::*;
 
 use super::live::polled;
 use crate::{
-    browser, client,
+    browser, client, links,
     load::Load,
-    pages::terminal,
     session::use_session,
     ui::{Icon, Menu, Question, menu, use_confirm, use_toasts},
 };
@@ -75,7 +74,7 @@ pub fn TerminalButton(
     servers: Load<Vec<LiveServer>>,
 ) -> impl IntoView {
     let session = use_session();
-    let href = terminal::address(&deployment, &name);
+    let href = links::terminal(&deployment, &name);
     let label = format!("Terminal on {name}");
     let obstacle = Memo::new(move |_| {
         servers.with(|all| {

@@ -5,14 +5,11 @@
 use api::{Deployment, Plan, Run};
 use leptos::prelude::*;
 
-use super::{
-    proposal::{Proposals, changed, problems},
-    runs::last_good,
-};
+use super::runs::last_good;
 use crate::{
-    client,
+    client, consequences,
     load::{Load, Loaded},
-    pages::consequences,
+    operations::proposal::{Proposals, changed, problems},
     session::use_session,
     time::moment,
     ui::{Icon, Question, state::run_title},

@@ -6,7 +6,7 @@ use planner::workflow::Origin;
 
 use super::values::values;
 use crate::{
-    pages::consequences::Consequence,
+    consequences::Consequence,
     ui::{Icon, prose},
 };
 

@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{
     client::Types,
+    consequences,
     designer::board::Board,
     links::LinkedDesign,
     load::{Load, Loaded},
-    pages::consequences,
     ui::Icon,
 };
 

@@ -33,13 +33,14 @@ use self::{
     source::{Origin, Source},
     start::deployer,
 };
-use super::{designs::file_stem, permission::PermissionForm};
+use super::designs::file_stem;
 use crate::{
     client::{self, Types},
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
     links::LinkedDesign,
     load::{Load, Loaded},
+    operations::permission_form::PermissionForm,
     session::use_session,
     ui::{Command, Diagnostics, Empty, ProblemCard, ProblemNote, skeleton, use_palette},
 };

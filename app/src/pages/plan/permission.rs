@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::Page;
 use crate::{
     load::Loaded,
-    pages::permission::{PermissionNotes, can_give},
+    operations::permission_form::{PermissionNotes, can_give},
     session::use_session,
 };
 

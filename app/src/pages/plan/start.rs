@@ -6,9 +6,8 @@ use leptos_router::{NavigateOptions, hooks::use_navigate};
 
 use super::{Page, changes, quota, source::Origin};
 use crate::{
-    client,
+    client, consequences,
     load::Loaded,
-    pages::consequences,
     ui::{Confirm, Question, ToastList, use_confirm, use_toasts},
 };
 

@@ -13,7 +13,7 @@ use leptos_router::hooks::use_params_map;
 
 use self::tab::{Tab, TabPanel, TabState};
 use crate::{
-    browser, client,
+    client,
     frame::{Crumb, use_frame},
     load::Load,
     ui::{Icon, skeleton},
@@ -21,15 +21,6 @@ use crate::{
 
 /// The type of resources that can have a terminal.
 pub const SERVER: &str = "OS::Nova::Server";
-
-/// Address of the page of a server's terminal.
-pub fn address(deployment: &str, server: &str) -> String {
-    format!(
-        "/deployments/{}/terminal/{}",
-        browser::encode(deployment),
-        browser::encode(server)
-    )
-}
 
 /// The page of `/deployments/:id/terminal/:server`.
 #[component]

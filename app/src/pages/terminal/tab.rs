@@ -4,12 +4,9 @@ use api::Problem;
 use leptos::{html, prelude::*, task::spawn_local};
 use wasm_bindgen::prelude::*;
 
-use super::{
-    address,
-    module::{self, Module, Mounted, Page},
-};
+use super::module::{self, Module, Mounted, Page};
 use crate::{
-    browser,
+    browser, links,
     script::script,
     ui::{Icon, ProblemCard},
 };
@@ -56,7 +53,7 @@ pub fn TabPanel(tab: Tab, current: RwSignal<u32>, deployment: Memo<String>) -> i
     let place = NodeRef::<html::Div>::new();
     let terminal = RwSignal::new_local(None::<Mounted>);
     let is_current = move || current.get() == key;
-    let own = address(&deployment.get_untracked(), &server);
+    let own = links::terminal(&deployment.get_untracked(), &server);
     let path = format!(
         "/api/v1/deployments/{}/servers/{}/terminal",
         browser::encode(&deployment.get_untracked()),

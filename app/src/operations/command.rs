@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use api::{
-    AllServers, CatalogEntry, CommandRequest, CommandServers, Deployment, DeploymentState, Problem,
-    ResourceState,
+    AllServers, CatalogEntry, CommandRequest, CommandServers, DeployedResource, Deployment,
+    DeploymentState, Problem, ResourceState,
 };
 use leptos::{ev::SubmitEvent, prelude::*};
 use leptos_router::hooks::use_navigate;
@@ -12,13 +12,20 @@ use leptos_router::hooks::use_navigate;
 use crate::{
     client,
     load::Load,
-    pages::terminal,
     session::use_session,
     ui::{Icon, Modal, ProblemNote, skeleton},
 };
 
-/// Prefix of the resource types of catalogue items.
-const ITEM_PREFIX: &str = "Stackloom::Catalog::";
+/// The servers or the component that the dialog begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandTarget {
+    /// All servers of the deployment.
+    AllServers,
+    /// The servers of these names.
+    Servers(Vec<String>),
+    /// The component of this name. The dialog offers no other component's commands.
+    Component(String),
+}
 
 /// Kind of command in the dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,27 +48,17 @@ struct Choice {
 pub fn CommandButton(
     /// The deployment.
     deployment: Load<Deployment>,
-    /// True while the dialog is open.
-    open: RwSignal<bool>,
+    /// Opens the dialog for a target.
+    target: RwSignal<Option<CommandTarget>>,
 ) -> impl IntoView {
     let session = use_session();
-    let takes_commands = Memo::new(move |_| {
-        deployment.with(|it| {
-            it.is_some_and(|it| {
-                let is_off = matches!(
-                    it.state,
-                    DeploymentState::Suspended | DeploymentState::Undeployed
-                );
-                !is_off && !servers_of(it).is_empty()
-            })
-        })
-    });
+    let is_offered = Memo::new(move |_| deployment.with(|it| it.is_some_and(has_command_targets)));
     move || {
-        takes_commands.get().then(|| {
+        is_offered.get().then(|| {
             view! {
                 <button
                     type="button" class="button" disabled=move || !session.can_change()
-                    on:click=move |_| open.set(true)
+                    on:click=move |_| target.set(Some(CommandTarget::AllServers))
                 >
                     <Icon name="terminal" />
                     "Run a command"
@@ -76,35 +73,68 @@ pub fn CommandButton(
 pub fn CommandDialog(
     /// The deployment.
     deployment: Load<Deployment>,
-    /// True while the dialog is open.
-    open: RwSignal<bool>,
+    /// The target that the dialog begins with. `None` while the dialog is closed.
+    target: RwSignal<Option<CommandTarget>>,
 ) -> impl IntoView {
     let servers = Memo::new(move |_| deployment.with(|it| it.map(servers_of).unwrap_or_default()));
-    view! { <Modal open title="Run a command" size="large"><Form deployment servers open /></Modal> }
+    move || {
+        let first = StoredValue::new(target.get()?);
+        let open = RwSignal::new(true);
+        Effect::new(move |_| {
+            if !open.get() {
+                target.set(None);
+            }
+        });
+        Some(view! {
+            <Modal open title="Run a command" size="large">
+                <Form deployment servers target=first.get_value() open />
+            </Modal>
+        })
+    }
+}
+
+/// True in the states in which servers take commands.
+pub(super) fn takes_commands(deployment: &Deployment) -> bool {
+    !matches!(
+        deployment.state,
+        DeploymentState::Suspended | DeploymentState::Undeployed
+    )
+}
+
+/// True if a command can run on a server now.
+pub(super) fn has_command_targets(deployment: &Deployment) -> bool {
+    takes_commands(deployment) && !servers_of(deployment).is_empty()
+}
+
+/// True for a resource that no run is making or deleting.
+pub(super) fn exists(resource: &DeployedResource) -> bool {
+    !matches!(
+        resource.state,
+        ResourceState::Creating | ResourceState::Deleting | ResourceState::Deleted
+    )
 }
 
 /// Names of the servers that exist in the cloud, without those that a run is making or deleting.
-fn servers_of(deployment: &Deployment) -> Vec<String> {
-    let exists = |state| {
-        !matches!(
-            state,
-            ResourceState::Creating | ResourceState::Deleting | ResourceState::Deleted
-        )
-    };
+pub(super) fn servers_of(deployment: &Deployment) -> Vec<String> {
     let resources = deployment.resources.iter();
     let servers = resources.filter(|resource| {
-        resource.resource_type == terminal::SERVER
+        resource.resource_type == types::SERVER
             && resource.physical_id.is_some()
-            && exists(resource.state)
+            && exists(resource)
     });
     servers.map(|resource| resource.name.clone()).collect()
 }
 
-/// The commands of the deployment's components.
-fn choices_of(deployment: &Deployment, catalog: &[CatalogEntry]) -> Vec<Choice> {
+/// The commands of the deployment's components, or of `only` one.
+fn choices_of(
+    deployment: &Deployment,
+    catalog: &[CatalogEntry],
+    only: Option<&str>,
+) -> Vec<Choice> {
     let mut choices = Vec::new();
-    for resource in &deployment.resources {
-        let name = resource.resource_type.strip_prefix(ITEM_PREFIX);
+    let resources = deployment.resources.iter();
+    for resource in resources.filter(|one| only.is_none_or(|only| one.name == only)) {
+        let name = resource.resource_type.strip_prefix(types::CATALOG);
         let item = catalog
             .iter()
             .find(|entry| Some(entry.item.name.as_str()) == name);
@@ -182,8 +212,24 @@ impl Fields {
 fn Form(
     deployment: Load<Deployment>,
     servers: Memo<Vec<String>>,
+    /// The target that the form begins with.
+    target: CommandTarget,
     open: RwSignal<bool>,
 ) -> impl IntoView {
+    let mut chosen = servers.get_untracked();
+    let only = match target {
+        CommandTarget::AllServers => None,
+        CommandTarget::Servers(names) => {
+            chosen.retain(|server| names.contains(server));
+            None
+        }
+        CommandTarget::Component(name) => Some(name),
+    };
+    let tab = if only.is_some() {
+        Tab::Component
+    } else {
+        Tab::Script
+    };
     let navigate = StoredValue::new_local(use_navigate());
     let items = Memo::new(move |_| {
         let items = deployment.with(|it| it.map(|it| it.items.clone()));
@@ -196,15 +242,15 @@ fn Form(
     let choices = Memo::new(move |_| {
         let entries = catalog.with(|all| all.cloned());
         deployment.with(|it| {
-            it.map(|it| choices_of(it, &entries.unwrap_or_default()))
+            it.map(|it| choices_of(it, &entries.unwrap_or_default(), only.as_deref()))
                 .unwrap_or_default()
         })
     });
     let fields = Fields {
-        tab: RwSignal::new(Tab::Script),
+        tab: RwSignal::new(tab),
         text: RwSignal::new(String::new()),
         title: RwSignal::new(String::new()),
-        chosen: RwSignal::new(servers.get_untracked().into_iter().collect()),
+        chosen: RwSignal::new(chosen.into_iter().collect()),
         choice: RwSignal::new(0),
         as_root: RwSignal::new(true),
         parallel: RwSignal::new("5".to_owned()),
@@ -378,7 +424,7 @@ fn Components(choices: Memo<Vec<Choice>>, choice: RwSignal<usize>) -> impl IntoV
         let choices = choices.get();
         if choices.is_empty() {
             return view! {
-                <p>"No component of this deployment has commands. Items of the catalogue list theirs on their page."</p>
+                <p>"There are no commands. Items of the catalogue list theirs on their page."</p>
             }
             .into_any();
         }

@@ -9,40 +9,96 @@ use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::proposal::{Proposals, changed, problems};
 use crate::{
-    client,
+    client, consequences,
     load::Load,
-    pages::consequences,
     session::use_session,
     time::moment,
-    ui::{Icon, Question, data_table},
+    ui::{Icon, Modal, Question, data_table},
 };
 
 /// The section of the deployment's scaling groups, or nothing if it has none.
 #[component]
 pub fn Groups(deployment: Load<Deployment>) -> impl IntoView {
-    let groups = Memo::new(move |_| {
-        deployment.with(|it| {
-            it.map(|it| (it.groups.clone(), it.state))
-                .unwrap_or((Vec::new(), DeploymentState::Busy))
-        })
-    });
     let scale = scaler(deployment);
+    let has_groups =
+        Memo::new(move |_| deployment.with(|it| it.is_some_and(|it| !it.groups.is_empty())));
     move || {
-        let (groups, state) = groups.get();
-        (!groups.is_empty()).then(|| {
-            let is_busy = matches!(state, DeploymentState::Busy | DeploymentState::Suspended);
-            let rows = groups
-                .into_iter()
-                .map(|group| view! { <GroupRow group is_busy scale /> })
-                .collect_view();
+        has_groups.get().then(|| {
             view! {
                 <section class="section" aria-label="Groups">
                     <h2>"Groups"</h2>
-                    {data_table(["Group", "Members", "Limits", "Policies", "Set the size"], rows)}
+                    <GroupTable deployment only=None scale />
                 </section>
             }
         })
     }
+}
+
+/// The dialog that scales one group. Its plan is confirmed as on the deployment's page.
+#[component]
+pub fn ScaleDialog(
+    /// The deployment.
+    deployment: Load<Deployment>,
+    /// Name of the group. `None` while the dialog is closed.
+    group: RwSignal<Option<String>>,
+) -> impl IntoView {
+    let scale = scaler(deployment);
+    move || {
+        let name = group.get()?;
+        let open = RwSignal::new(true);
+        Effect::new(move |_| {
+            if !open.get() {
+                group.set(None);
+            }
+        });
+        let close_and_scale = Callback::new(move |wanted: (ScalingGroup, Option<String>, u64)| {
+            open.set(false);
+            scale.run(wanted);
+        });
+        let title = format!("Scale {name}");
+        let name = StoredValue::new(name);
+        Some(view! {
+            <Modal open title size="large">
+                <GroupTable deployment only=Some(name.get_value()) scale=close_and_scale />
+            </Modal>
+        })
+    }
+}
+
+/// The groups with their policies and a field for another size.
+#[component]
+fn GroupTable(
+    /// The deployment.
+    deployment: Load<Deployment>,
+    /// Name of the only group to show. `None` for all.
+    only: Option<String>,
+    /// Shows the plan of a scaling: the group, the policy, and the new size.
+    scale: Callback<(ScalingGroup, Option<String>, u64)>,
+) -> impl IntoView {
+    let groups = Memo::new(move |_| {
+        deployment.with(|it| {
+            let groups = it.map(|it| it.groups.iter()).into_iter().flatten();
+            let shown = groups.filter(|group| only.as_ref().is_none_or(|only| group.name == *only));
+            let state = it.map_or(DeploymentState::Busy, |it| it.state);
+            (shown.cloned().collect::<Vec<_>>(), is_locked(state))
+        })
+    });
+    move || {
+        let (groups, is_busy) = groups.get();
+        let rows = groups
+            .into_iter()
+            .map(|group| view! { <GroupRow group is_busy scale /> })
+            .collect_view();
+        data_table(
+            ["Group", "Members", "Limits", "Policies", "Set the size"],
+            rows,
+        )
+    }
+}
+
+/// True in the states in which no group can be scaled.
+pub(super) fn is_locked(state: DeploymentState) -> bool {
+    !matches!(state, DeploymentState::Deployed | DeploymentState::Failed)
 }
 
 #[component]

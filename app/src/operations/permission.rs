@@ -3,10 +3,10 @@
 use api::{Deployment, DeploymentState, Permission};
 use leptos::prelude::*;
 
+use super::permission_form::{PermissionForm, PermissionNotes, can_give};
 use crate::{
     client,
     load::Load,
-    pages::permission::{PermissionForm, PermissionNotes, can_give},
     session::use_session,
     time::{self, Ago},
     ui::{Icon, Question, prose, use_confirm, use_toasts},
