@@ -16,6 +16,8 @@ mod docker;
 mod asking;
 #[path = "software/authors.rs"]
 mod authors;
+#[path = "software/circle.rs"]
+mod circle;
 #[path = "software/gate.rs"]
 mod gate;
 #[path = "software/hanging.rs"]

@@ -3,7 +3,7 @@
 
 use api::CatalogEntry;
 use leptos::prelude::*;
-use types::catalog::{Capability, CatalogItem, Requirement};
+use types::catalog::{Capability, CatalogItem, Need, Requirement};
 
 use crate::{client, links, load::Load, ui::ItemIcon};
 
@@ -45,6 +45,9 @@ fn requirement(catalog: Load<Vec<CatalogEntry>>, need: &Requirement) -> impl Int
         <li class="relation">
             <p><span class="pill">{need.name.clone()}</span>" needs "{count(need)}" that offer "<code>{need.capability.clone()}</code></p>
             <p class="meta">{need.summary.clone()}</p>
+            {(need.needs == Need::Address).then(|| view! {
+                <p class="meta">"It needs only their addresses, and does not wait until they are set up."</p>
+            })}
             {partners(catalog, fits)}
         </li>
     }

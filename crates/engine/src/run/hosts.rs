@@ -10,7 +10,7 @@ use std::{
     net::IpAddr,
 };
 
-use hot::expr::Scope;
+use hot::expr::{Expr, Scope};
 use planner::workflow::ResourceSpec;
 use serde_json::{Value, json};
 use types::SERVER;
@@ -26,8 +26,8 @@ pub(super) struct HostNames {
     pub remarks: Vec<String>,
 }
 
-/// The names of a component's block. `services` is the value of `stackloom_services`, and `is_component` knows the
-/// resource types of the catalogue.
+/// The names of a component's block. `services` is the value of `stackloom_services`, `spec_of` finds a resource, also one
+/// that is planned only, and `is_component` knows the resource types of the catalogue.
 ///
 /// A host name leads to one resource on all servers of the deployment, so that blocks on one server do not contradict each
 /// other. If several resources fit, it belongs to the one without `/` in its name, else to the first by name. Upper and
@@ -37,6 +37,7 @@ pub(super) fn names(
     known: &ResourceTable,
     scope: &dyn Scope,
     services: Option<&Value>,
+    spec_of: impl Fn(&str) -> Option<ResourceSpec>,
     is_component: impl Fn(&str) -> bool,
 ) -> HostNames {
     let own = spec.host();
@@ -45,12 +46,14 @@ pub(super) fn names(
         other if is_component(other) => spec.host().map(str::to_owned),
         _ => None,
     };
-    let required = spec.requires.iter().map(String::as_str);
+    // A component of which only the address is needed is not among `requires`.
+    let mentioned = spec.properties.values().flat_map(Expr::resources);
+    let required = spec.requires.iter().map(String::as_str).chain(mentioned);
     let listed = services.and_then(Value::as_array).into_iter().flatten();
     let listed = listed.filter_map(|service| service.get("component")?.as_str());
     let found = required.chain(listed).filter(|name| Some(*name) != own);
     let found: Vec<(&str, String)> = found
-        .filter_map(|name| Some((name, server_of(name, &known.get(name)?.spec)?)))
+        .filter_map(|name| Some((name, server_of(name, &spec_of(name)?)?)))
         .collect();
     let mut names = HostNames::default();
     if found.is_empty() {
@@ -170,7 +173,6 @@ pub(super) fn tasks(names: &BTreeMap<String, IpAddr>) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use api::ResourceState;
-    use hot::expr::Expr;
     use serde_json::Map;
     use store::ResourceRow;
 
@@ -224,9 +226,14 @@ mod tests {
         rows.extend(more);
         let known = ResourceTable::of(rows);
         let none = BTreeMap::new();
-        names(&spec, &known, &known.scope(&none), services, |one| {
-            one == NGINX
-        })
+        names(
+            &spec,
+            &known,
+            &known.scope(&none),
+            services,
+            |name| Some(known.get(name)?.spec),
+            |one| one == NGINX,
+        )
     }
 
     /// The names in it, each with its address.
@@ -258,6 +265,23 @@ mod tests {
         ];
         assert_eq!(found, expected(names));
         assert_eq!(of(&["gate"], None), expected([]));
+    }
+
+    #[test]
+    fn a_component_of_which_the_address_is_needed_has_its_name_before_it_is_set_up() {
+        let mut spec = on("gate");
+        let peers = vec![Expr::GetResource("later".into())];
+        spec.properties.insert("peers".into(), Expr::List(peers));
+        let known = ResourceTable::of(vec![server("gate", "10.0.0.1"), server("web", "10.0.0.5")]);
+        let none = BTreeMap::new();
+        let planned = |name: &str| match name {
+            "later" => Some(on("web")),
+            other => Some(known.get(other)?.spec),
+        };
+        let scope = known.scope(&none);
+        let names = names(&spec, &known, &scope, None, planned, |one| one == NGINX);
+        let both = [("later", "10.0.0.5"), ("web", "10.0.0.5")];
+        assert_eq!(shown(names), expected(both));
     }
 
     #[test]

@@ -190,6 +190,7 @@ impl Attempt {
             known,
             parameters,
             catalog,
+            workflow,
             ..
         } = &*self.run_context;
         let is_component = |resource_type: &str| catalog.of_type(resource_type).is_some();
@@ -198,6 +199,10 @@ impl Attempt {
             known,
             &known.scope(parameters),
             services,
+            |name| {
+                let planned = workflow.resources.get(name).cloned();
+                planned.or_else(|| Some(known.get(name)?.spec))
+            },
             is_component,
         );
         // An earlier set-up can have left names.
@@ -329,14 +334,10 @@ impl Attempt {
     /// The endpoint of the component `target`, for the component `consumer` that connects to it.
     fn endpoint(&self, consumer: &str, target: &str, capability: &str) -> StepResult<Value> {
         let missing = || Ended::lasting(format!("`{target}` is not created yet"));
+        // The provider may not be set up yet: its endpoint is the one that it gets in this run.
         let planned = self.run_context.workflow.resources.get(target).cloned();
-        let spec = self
-            .run_context
-            .known
-            .get(target)
-            .map(|entry| entry.spec)
-            .or(planned)
-            .ok_or_else(missing)?;
+        let known = || Some(self.run_context.known.get(target)?.spec);
+        let mut spec = planned.or_else(known).ok_or_else(missing)?;
         let item = self
             .run_context
             .catalog
@@ -347,6 +348,15 @@ impl Attempt {
         } else {
             target.to_owned()
         };
+        let offered = item.and_then(|item| item.capability(capability));
+        let list = offered.and_then(|offered| offered.consumers.as_deref());
+        let secret = list
+            .and_then(|list| spec.secret_of(consumer, list))
+            .cloned();
+        // Its other inputs may refer to what comes after this component.
+        spec.properties.retain(|name, _| {
+            offered.is_some_and(|offered| offered.endpoint_inputs().any(|input| input == name))
+        });
         let given = item
             .map(|item| self.given(&spec, item))
             .transpose()?
@@ -358,8 +368,7 @@ impl Attempt {
         );
         let address = addresses.private.or(addresses.public).ok_or_else(missing)?;
         let mut endpoint = address::endpoint(target, item, capability, &given, &address);
-        let list = item.and_then(|item| item.capability(capability)?.consumers.as_deref());
-        if let Some(secret) = list.and_then(|list| spec.secret_of(consumer, list)) {
+        if let Some(secret) = secret {
             let scope = self.run_context.known.scope(&self.run_context.parameters);
             let secret = secret.resolve(&scope);
             endpoint[CONSUMER_KEY] = consumer.into();

@@ -486,7 +486,7 @@ pub fn validate(
         found.extend(services::missing(&flat.model, cloud));
         let outputs = template.outputs.iter().map(|output| &output.value);
         let deployed = BTreeMap::new();
-        signals::fetch_over_ssh(&mut flat.model, &deployed, cloud);
+        signals::fetch_over_ssh(&mut flat.model, &deployed, types, cloud);
         found.extend(signals::unreachable(&flat.model, outputs, &deployed, cloud));
         for mut one in found {
             flat.locate(&mut one);

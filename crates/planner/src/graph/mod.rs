@@ -1,15 +1,21 @@
 //! Creation order of resources.
 //!
-//! Most dependencies are references. The rest are Heat's implicit dependencies: requirements of Neutron that no
-//! property names, such as the router interface for a floating IP (`implicit`). All look-ups use indexes that are built
-//! once, so ordering thousands of resources takes near-linear time.
+//! Most dependencies are references. One in a requirement that needs an address only leads to what the endpoint is made from
+//! (`addresses`). The rest are Heat's implicit dependencies: requirements of Neutron that no property names, such as the
+//! router interface for a floating IP (`implicit`). All look-ups use indexes that are built once, so ordering thousands of
+//! resources takes near-linear time.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use hot::expr::Expr;
+use types::Registry;
 
+mod addresses;
 mod implicit;
 
+pub(crate) use addresses::providers;
+
+use addresses::Components;
 use implicit::Implicit;
 
 /// Set of implicit rules to apply.
@@ -50,13 +56,22 @@ pub(crate) fn target(expr: &Expr) -> Option<&str> {
 
 /// The required nodes of each node, by name: they must exist before it. In the given order, without duplicates and
 /// unknown names.
-pub(crate) fn requirements<'a>(nodes: &[Node<'a>], rules: Rules) -> Vec<Vec<&'a str>> {
+pub(crate) fn requirements<'a>(
+    nodes: &[Node<'a>],
+    rules: Rules,
+    types: &Registry,
+) -> Vec<Vec<&'a str>> {
     let known: HashMap<&str, usize> = nodes
         .iter()
         .enumerate()
         .map(|(index, node)| (node.name, index))
         .collect();
     let implicit = Implicit::of(nodes, rules);
+    let components = Components {
+        nodes,
+        known: &known,
+        types,
+    };
     nodes
         .iter()
         .map(|node| {
@@ -73,7 +88,7 @@ pub(crate) fn requirements<'a>(nodes: &[Node<'a>], rules: Rules) -> Vec<Vec<&'a 
             for name in node
                 .properties
                 .iter()
-                .flat_map(|(_, value)| value.resources())
+                .flat_map(|(property, value)| components.before(node, property, value))
                 .chain(node.depends_on.iter().copied())
             {
                 require(name, &mut required);

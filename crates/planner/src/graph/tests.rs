@@ -34,7 +34,7 @@ fn edges_of(resources: &str, rules: Rules) -> BTreeSet<String> {
             derived: resource.name.starts_with("our_"),
         })
         .collect();
-    let required = requirements(&nodes, rules);
+    let required = requirements(&nodes, rules, Registry::shared());
     let edges = nodes.iter().zip(required).flat_map(|(node, required)| {
         required
             .into_iter()

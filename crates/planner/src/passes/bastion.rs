@@ -58,7 +58,7 @@ fn select(
     if is_private {
         candidates = deployment_hosts(model);
     }
-    let late = after_signals(model);
+    let late = after_signals(model, context.types);
     let suits = |candidate: &String| {
         let reached = hosts
             .iter()
@@ -95,13 +95,13 @@ fn select(
 }
 
 /// Resources that come after a wait whose signals are fetched. The bastion, which the wait requires, must be none of them.
-fn after_signals(model: &Model) -> BTreeSet<String> {
+fn after_signals(model: &Model, types: &Registry) -> BTreeSet<String> {
     let waits = model.iter().filter(|(_, spec)| spec.fetches_signals());
     let waits: Vec<&str> = waits.map(|(name, _)| name).collect();
     if waits.is_empty() {
         return BTreeSet::new();
     }
-    let dependents = Dependents::of(model);
+    let dependents = Dependents::of(model, types);
     let late = waits
         .into_iter()
         .flat_map(|wait| dependents.of_resource(wait));

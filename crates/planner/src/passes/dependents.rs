@@ -8,11 +8,11 @@ use super::*;
 pub(crate) struct Dependents<'m>(HashMap<&'m str, Vec<&'m str>>);
 
 impl<'m> Dependents<'m> {
-    pub fn of(model: &'m Model) -> Dependents<'m> {
+    pub fn of(model: &'m Model, types: &Registry) -> Dependents<'m> {
         let nodes: Vec<graph::Node<'m>> =
             model.iter().map(|(name, spec)| node(name, spec)).collect();
         let mut dependents: HashMap<&str, Vec<&str>> = HashMap::new();
-        let required = graph::requirements(&nodes, graph::Rules::Plan);
+        let required = graph::requirements(&nodes, graph::Rules::Plan, types);
         for (node, required) in nodes.iter().zip(required) {
             for name in required {
                 dependents.entry(name).or_default().push(node.name);

@@ -83,7 +83,7 @@ fn run_all(passes: &[Pass], model: &mut Model, context: &PassContext<'_>) -> Vec
             diagnostics.push(one);
         }
     }
-    model.fill_requires(graph::Rules::Plan);
+    model.fill_requires(graph::Rules::Plan, context.types);
     diagnostics
 }
 
@@ -264,11 +264,11 @@ impl Model {
     }
 
     /// Sets `requires` of each resource, from references and Heat's implicit rules.
-    pub(crate) fn fill_requires(&mut self, rules: graph::Rules) {
+    pub(crate) fn fill_requires(&mut self, rules: graph::Rules, types: &Registry) {
         let required: Vec<Vec<String>> = {
             let nodes: Vec<graph::Node<'_>> =
                 self.iter().map(|(name, spec)| node(name, spec)).collect();
-            graph::requirements(&nodes, rules)
+            graph::requirements(&nodes, rules, types)
                 .into_iter()
                 .map(|names| names.into_iter().map(str::to_owned).collect())
                 .collect()

@@ -13,6 +13,17 @@ pub(super) enum Differs {
     Yes(Option<String>),
 }
 
+impl Differs {
+    /// The one with the stronger consequence: the first of two equal ones.
+    pub fn or_stronger(self, other: Differs) -> Differs {
+        let is_stronger = matches!(
+            (&self, &other),
+            (Differs::No, _) | (Differs::May(_), Differs::Yes(_))
+        );
+        if is_stronger { other } else { self }
+    }
+}
+
 /// A property that differs, with the reason if its text is unchanged.
 pub(super) type Cause<'p> = (&'p String, Option<String>);
 

@@ -165,7 +165,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     found.extend(software::problems(&model));
     let last_runs = software::last_runs(&model, deployed, types);
     model.last_runs = last_runs.into_iter().map(|(_, server)| server).collect();
-    signals::fetch_over_ssh(&mut model, &deployed.resources, cloud);
+    signals::fetch_over_ssh(&mut model, &deployed.resources, types, cloud);
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
     found.extend(services::missing(&model, cloud));
     let outputs = flat.outputs.values().map(|output| &output.value);
@@ -277,7 +277,7 @@ pub fn dependencies(
     let parameters = Merged::of(bundle, template).parameters(template, parameters);
     let scope = Known::of(template, &parameters).with_files(bundle, None);
     let (mut model, _) = Model::of(template, &scope);
-    model.fill_requires(graph::Rules::Heat);
+    model.fill_requires(graph::Rules::Heat, Registry::shared());
     model
         .iter()
         .map(|(name, spec)| (name.to_owned(), spec.requires.clone()))

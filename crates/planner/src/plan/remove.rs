@@ -24,7 +24,8 @@ use super::{
     *,
 };
 use crate::workflow::{Step, StepKind, copy_of};
-use types::{FLOATING_IP, PORT, ROUTER_INTERFACE, SERVER};
+use hot::expr::Expr;
+use types::{CATALOG, FLOATING_IP, PORT, ROUTER_INTERFACE, SERVER};
 
 /// Removal of one resource.
 pub(super) struct Removal<'a> {
@@ -430,7 +431,8 @@ pub(super) fn delete_old_id(name: &str) -> String {
 }
 
 /// Dependencies of a resource: those in its description, among the copies of its time, and the resources whose ids it
-/// was created from.
+/// was created from. Software also depends on components of which it has the address only: it is changed or removed before
+/// they go.
 pub(super) fn required<'a>(
     deployed: &'a Deployed,
     name: &'a str,
@@ -438,12 +440,12 @@ pub(super) fn required<'a>(
 ) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     let own = copy_of(name).unwrap_or(name);
-    for wanted in spec
-        .requires
-        .iter()
-        .map(String::as_str)
-        .filter(|wanted| *wanted != own)
-    {
+    let is_component = spec.resource_type.starts_with(CATALOG);
+    let values = spec.properties.values().filter(|_| is_component);
+    let by_address = values.flat_map(Expr::resources);
+    let by_address = by_address.filter(|name| !spec.requires.iter().any(|one| one == name));
+    let required = spec.requires.iter().map(String::as_str);
+    for wanted in required.chain(by_address).filter(|wanted| *wanted != own) {
         let mut copies = deployed.copies(wanted).peekable();
         let there = deployed.resources.get_key_value(wanted);
         let there = there.map(|(name, _)| name.as_str());
@@ -462,8 +464,8 @@ pub(super) fn required<'a>(
 
 /// Orders removals so that dependents come before their requirements. Resources were stored at different times, so the
 /// explicit orders of two templates can contradict each other: `depends_on` was reversed, and one of the two resources
-/// was unchanged. The resources must be deleted nevertheless, so an explicit order is dropped, but a dependency by
-/// value is not.
+/// was unchanged. Components can have each other's addresses. The resources must be deleted nevertheless, so an explicit
+/// order or one by address is dropped, but a dependency by value is not.
 pub(super) fn in_order<'a>(
     deployed: &'a Deployed,
     required: &mut HashMap<&'a str, Vec<&'a str>>,
@@ -476,12 +478,21 @@ pub(super) fn in_order<'a>(
             Err(circle) => circle,
         };
         let on_it = |name: &str| circle.contains(&name);
-        let is_wish = |name: &str, other: &str| on_it(other) && !deployed.is_made_from(name, other);
+        let is_required = |name: &str, other: &str| {
+            let other = copy_of(other).unwrap_or(other);
+            deployed.resources[name]
+                .requires
+                .iter()
+                .any(|one| one == other)
+        };
+        let is_wish = |name: &str, other: &str| {
+            on_it(other) && !(is_required(name, other) && deployed.is_made_from(name, other))
+        };
         let wish = circle.iter().find_map(|name| {
             let other = required[name].iter().find(|other| is_wish(name, other));
             other.map(|other| (*name, *other))
         });
-        // Dependencies by value form no circle, so every circle contains an explicit order.
+        // Dependencies by value form no circle, so every circle contains another one.
         let any = || {
             circle
                 .iter()

@@ -32,7 +32,8 @@ pub fn restore(parts: &[Restoration<'_>]) -> Workflow {
     let mut steps: Vec<Step> = Vec::new();
     // The last step so far of the volumes of each server.
     let mut last: BTreeMap<&str, String> = BTreeMap::new();
-    let (volumes, others): (Vec<_>, Vec<_>) = parts.iter().partition(|part| part.server.is_some());
+    let (volumes, others): (Vec<&Restoration<'_>>, Vec<&Restoration<'_>>) =
+        parts.iter().partition(|part| part.server.is_some());
     for part in volumes.into_iter().chain(others) {
         let server = part.server.unwrap_or(part.id);
         let step = Step {

@@ -8,7 +8,7 @@ mod uses;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hot::{diagnostic::Diagnostic, expr::Expr, template::members::SCALING_POLICY, text::few};
-use types::{UPDATE_WAIT_CONDITION_HANDLE, is_wait_condition, is_wait_condition_handle};
+use types::{Registry, UPDATE_WAIT_CONDITION_HANDLE, is_wait_condition, is_wait_condition_handle};
 
 use crate::{
     cloud::CloudFacts,
@@ -31,6 +31,7 @@ pub(crate) fn concerns(resource_type: &str) -> bool {
 pub(crate) fn fetch_over_ssh(
     model: &mut Model,
     deployed: &BTreeMap<String, ResourceSpec>,
+    types: &Registry,
     cloud: &CloudFacts,
 ) {
     let ways = {
@@ -43,7 +44,7 @@ pub(crate) fn fetch_over_ssh(
             return;
         }
         let uses = Uses::of(model);
-        let dependents = Dependents::of(model);
+        let dependents = Dependents::of(model, types);
         let fetched = |(name, spec): (&str, &ResourceSpec)| {
             let senders = uses.senders(name);
             let waits = waits_on(model, name).map(|wait| {

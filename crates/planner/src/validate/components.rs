@@ -2,7 +2,10 @@
 
 use super::*;
 use hot::constraint;
-use types::ResourceType;
+use types::{
+    ResourceType,
+    catalog::{Need, Requirement},
+};
 
 impl<'a> Checker<'a> {
     /// Checks the number of a component's connections.
@@ -60,6 +63,28 @@ impl<'a> Checker<'a> {
                 self.error("connection-count", &at, message);
             }
         }
+    }
+
+    /// Advice on a circle with a component that waits for the health of the next one.
+    pub(super) fn way_out(&self, nodes: &[graph::Node<'_>], around: &[&str]) -> Option<String> {
+        around.windows(2).find_map(|pair| {
+            let [name, next] = pair else { return None };
+            let node = nodes.iter().find(|node| node.name == *name)?;
+            let item = self.types.get(node.resource_type)?.component.as_ref()?;
+            let waits = |requirement: &&Requirement| {
+                let mut properties = node.properties.iter();
+                requirement.needs == Need::Health
+                    && properties.any(|(property, value)| {
+                        *property == requirement.name && value.resources().contains(next)
+                    })
+            };
+            let requirement = item.requires.iter().find(waits)?;
+            Some(format!(
+                "; take one of these connections away, or set `needs: address` at `{}` in the manifest of `{}`, if `{name}` can be \
+                 set up before `{next}` is healthy",
+                requirement.name, item.name
+            ))
+        })
     }
 
     /// Checks that no two components of one server listen on the same port.

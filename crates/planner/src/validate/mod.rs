@@ -292,16 +292,17 @@ impl<'a> Checker<'a> {
             }
         }
         let names: Vec<&str> = nodes.iter().map(|node| node.name).collect();
-        let requires = graph::requirements(&nodes, graph::Rules::Heat);
+        let requires = graph::requirements(&nodes, graph::Rules::Heat, self.types);
         if let Err(circle) = graph::order(&names, &requires) {
             let around: Vec<&str> = circle.iter().chain(circle.first()).copied().collect();
             let message = format!(
-                "these resources wait for each other in a circle: {}",
+                "these resources wait for each other in a circle: {}{}",
                 around
                     .iter()
                     .map(|name| format!("`{name}`"))
                     .collect::<Vec<_>>()
-                    .join(" → ")
+                    .join(" → "),
+                self.way_out(&nodes, &around).unwrap_or_default()
             );
             let at = circle.first().copied().unwrap_or_default();
             self.diagnostics.push(Diagnostic::error(

@@ -107,7 +107,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks the update policy. Its keys depend on the type; most types have none.
-    fn update_policy(&mut self, resource: &Resource, described: &ResourceType, path: &Path<'_>) {
+    pub(super) fn update_policy(&mut self, resource: &Resource, described: &ResourceType, path: &Path<'_>) {
         let path = path.key("update_policy");
         let Some(policy) = &resource.update_policy else {
             return;
@@ -141,7 +141,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn resource_type(&mut self, resource: &Resource, path: &Path<'_>) {
+    pub(super) fn resource_type(&mut self, resource: &Resource, path: &Path<'_>) {
         let name = resource.resource_type.as_str();
         let described = self.types.get(name);
         if let Some(described) = described.filter(|described| described.name != name) {

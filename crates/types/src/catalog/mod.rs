@@ -117,6 +117,14 @@ pub struct Capability {
     pub consumers: Option<String>,
 }
 
+impl Capability {
+    /// The inputs whose values are in its endpoints: the port, and those that it shares.
+    pub fn endpoint_inputs(&self) -> impl Iterator<Item = &str> {
+        let shares = self.shares.iter().map(String::as_str);
+        std::iter::once(self.port.as_str()).chain(shares)
+    }
+}
+
 /// Keys of every endpoint. A capability cannot share inputs with these names.
 pub const ENDPOINT_KEYS: [&str; 3] = ["name", "address", "port"];
 /// Key of a component's name, in endpoints and in lists of [`Capability::consumers`].
@@ -145,6 +153,20 @@ pub struct Requirement {
     /// False if only the addresses of the others are used, as by a name server: no port is opened for the connection.
     #[serde(default = "yes")]
     pub opens: bool,
+    /// What the others must have before the role runs.
+    #[serde(default)]
+    pub needs: Need,
+}
+
+/// What a component must have before a role that requires it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Need {
+    /// Health: it is set up, and its health checks succeed.
+    #[default]
+    Health,
+    /// An address: its server exists, and its port and shared inputs are known. Components can require each other so.
+    Address,
 }
 
 fn yes() -> bool {
@@ -244,14 +266,18 @@ impl CatalogItem {
         self.provides.iter().find(|offered| offered.name == name)
     }
 
+    /// The requirement with this name.
+    pub fn requirement(&self, name: &str) -> Option<&Requirement> {
+        self.requires.iter().find(|one| one.name == name)
+    }
+
     /// True for a role variable whose value comes from connections: a requirement, or a list of consumers.
     pub fn is_from_connections(&self, variable: &str) -> bool {
         let mut consumers = self
             .provides
             .iter()
             .filter_map(|one| one.consumers.as_deref());
-        self.requires.iter().any(|one| one.name == variable)
-            || consumers.any(|consumers| consumers == variable)
+        self.requirement(variable).is_some() || consumers.any(|consumers| consumers == variable)
     }
 
     /// The command with this name.

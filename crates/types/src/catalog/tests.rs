@@ -465,6 +465,17 @@ fn ports_of_peers_and_connections_for_addresses_only_are_marked() {
 }
 
 #[test]
+fn a_requirement_needs_health_or_an_address() {
+    let with = |needs: &str| MANIFEST.replace("min: 0", &format!("{needs}min: 0"));
+    let needs = |text: &str| CatalogItem::parse(text, SPECS).unwrap().requires[0].needs;
+    assert_eq!(needs(MANIFEST), Need::Health);
+    assert_eq!(needs(&with("needs: health, ")), Need::Health);
+    assert_eq!(needs(&with("needs: address, ")), Need::Address);
+    let problems = CatalogItem::parse(&with("needs: adress, "), SPECS).unwrap_err();
+    insta::assert_snapshot!(listing(&problems), @"11:47 Error item-invalid item.yml.requires.0: item.yml: `adress` is not one of `health` and `address`; with `address` the role runs before the others are set up");
+}
+
+#[test]
 fn a_draft_has_a_version_that_no_manifest_can_have() {
     let digest = "0f1e2d3c4b5a69788796";
     let draft = draft_version("1.1.0", digest);

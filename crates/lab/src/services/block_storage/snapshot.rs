@@ -132,8 +132,8 @@ impl Model {
         wanted: Option<&str>,
     ) -> Result<(), Refusal> {
         let volume = self.volume_of(project_id, id)?;
-        let snapshots = self.block_storage.snapshots.iter();
-        let newest = snapshots.filter(|row| row.volume_id == id).next_back();
+        let snapshots = &self.block_storage.snapshots;
+        let newest = snapshots.iter().rfind(|row| row.volume_id == id);
         let newest = newest.ok_or_else(|| {
             Refusal::bad_request(format!("Volume {id} doesn't have any snapshots."))
         })?;

@@ -8,6 +8,7 @@ use crate::{
 };
 use hot::diagnostic::listing;
 
+mod addresses;
 mod circles;
 mod deployments;
 mod digest;

@@ -179,7 +179,12 @@ impl World {
         let mut made_from = BTreeMap::new();
         for (property, value) in &spec.properties {
             if !value.resources().is_empty() {
-                let value = value.resolve(self).map_err(|error| error.to_string())?;
+                let value = match value.resolve(self) {
+                    Ok(value) => value,
+                    // A component of which the address is needed can come later.
+                    Err(_) if spec.resource_type.starts_with(types::CATALOG) => Value::Null,
+                    Err(error) => return Err(error.to_string()),
+                };
                 made_from.insert(property.clone(), value);
             }
         }

@@ -2,8 +2,8 @@
 
 use super::Reader;
 use crate::catalog::{
-    CONSUMER_KEY, Capability, CatalogItem, ENDPOINT_KEYS, ItemCommand, Listen, Output, Requirement,
-    SECRET_KEY, STATS, TASKS, is_draft,
+    CONSUMER_KEY, Capability, CatalogItem, ENDPOINT_KEYS, ItemCommand, Listen, Need, Output,
+    Requirement, SECRET_KEY, STATS, TASKS, is_draft,
 };
 use hot::{
     text::{did_you_mean, listed},
@@ -115,7 +115,15 @@ impl Reader<'_> {
             self.unknown_keys(
                 &path,
                 node.entries().unwrap_or_default(),
-                &["name", "capability", "min", "max", "summary", "opens"],
+                &[
+                    "name",
+                    "capability",
+                    "min",
+                    "max",
+                    "summary",
+                    "opens",
+                    "needs",
+                ],
             );
             item.requires.push(Requirement {
                 name: self.required(node, "name", &path),
@@ -124,6 +132,7 @@ impl Reader<'_> {
                 max: self.number(node, "max", &path),
                 summary: self.text(node, "summary", &path).unwrap_or_default(),
                 opens: node.entry("opens").is_none() || self.flag(node, "opens", &path),
+                needs: self.need(node, &path),
             });
         }
         item.commands = self.commands(&root);
@@ -184,6 +193,24 @@ impl Reader<'_> {
             commands.push(command);
         }
         commands
+    }
+
+    fn need(&mut self, requirement: &Node, path: &str) -> Need {
+        let word = self.text(requirement, "needs", path);
+        match word.as_deref() {
+            None | Some("health") => Need::Health,
+            Some("address") => Need::Address,
+            Some(other) => {
+                let at = requirement.entry("needs");
+                let at = at.map_or(requirement.span.start, |entry| entry.value.span.start);
+                let message = format!(
+                    "`{}` is not one of `health` and `address`; with `address` the role runs before the others are set up",
+                    shown(other)
+                );
+                self.error(path, at, message);
+                Need::Health
+            }
+        }
     }
 
     /// Checks that ports and placeholders of outputs refer to inputs.

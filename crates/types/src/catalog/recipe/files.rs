@@ -114,18 +114,18 @@ impl Recipe {
             }
         });
         if !self.service.is_empty() {
-            text.push_str("commands:\n  - {name: restart, summary: Starts the service anew., tasks: tasks/restart.yml}\n");
+            text.push_str("commands:\n  - {name: restart, summary: Restarts the service., tasks: tasks/restart.yml}\n");
         }
         let mut listening = self.tcp_ports().peekable();
         if listening.peek().is_some() {
             section(&mut text, "health", listening, |port| {
-                let title = quoted(&format!("Accepts connections at its {}", port.option));
+                let title = quoted(&format!("Accepts connections at {}", port.option));
                 format!("- {{title: {title}, tcp: {}}}", port.option)
             });
         } else if !self.service.is_empty() {
             let command = quoted(&format!("service {} status", self.service));
             section(&mut text, "health", [command], |command| {
-                format!("- {{title: Its service runs, command: {command}}}")
+                format!("- {{title: The service runs, command: {command}}}")
             });
         }
         text
@@ -147,7 +147,7 @@ impl Recipe {
         part("Files", paths.collect());
         let service = Some(&self.service).filter(|name| !name.is_empty());
         part("Service", service.map(coded).into_iter().collect());
-        text.push_str("\nWhen it is removed from a design, its service, files and packages are removed from the server.\n");
+        text.push_str("\nWhen the component is removed from the design, its service, files and packages are removed from the server.\n");
         text
     }
 
@@ -199,16 +199,14 @@ impl Recipe {
     fn tasks(&self) -> String {
         let mut text = String::new();
         if !self.ports.is_empty() {
-            text.push_str(
-                "- name: Refuse values that are no ports\n  ansible.builtin.assert:\n    that:\n",
-            );
+            text.push_str("- name: Validate the ports\n  ansible.builtin.assert:\n    that:\n");
             for RecipePort { option, .. } in &self.ports {
                 line(
                     &mut text,
                     format_args!("      - {option} | int > 0 and {option} | int < 65536"),
                 );
             }
-            text.push_str("    fail_msg: A port is a number from 1 to 65535.\n    quiet: true\n\n");
+            text.push_str("    fail_msg: A port must be from 1 to 65535.\n    quiet: true\n\n");
         }
         if !self.packages.is_empty() {
             let packages = quoted_list(&self.packages);
@@ -226,7 +224,7 @@ impl Recipe {
             line(
                 &mut text,
                 format_args!(
-                    "- name: Start the service, now and at boot\n  ansible.builtin.service:\n    name: {}\n    state: started\n    enabled: true\n\n- name: Apply what changed\n  ansible.builtin.meta: flush_handlers\n",
+                    "- name: Start and enable the service\n  ansible.builtin.service:\n    name: {}\n    state: started\n    enabled: true\n\n- name: Restart after changes\n  ansible.builtin.meta: flush_handlers\n",
                     quoted(&self.service)
                 ),
             );
@@ -235,7 +233,7 @@ impl Recipe {
             line(
                 &mut text,
                 format_args!(
-                    "- name: Wait until it listens at its {option}\n  ansible.builtin.wait_for:\n    port: \"{{{{ {option} }}}}\"\n    timeout: 60\n"
+                    "- name: Wait until {option} accepts connections\n  ansible.builtin.wait_for:\n    port: \"{{{{ {option} }}}}\"\n    timeout: 60\n"
                 ),
             );
         }
@@ -256,7 +254,7 @@ impl Recipe {
             format_args!(
                 // An existing folder keeps its mode.
                 "- name: {} # noqa risky-file-permissions\n  ansible.builtin.file:\n    path: {}\n    state: directory\n",
-                quoted(&format!("Make the folder of {}", file.path)),
+                quoted(&format!("Create the directory of {}", file.path)),
                 quoted(folder)
             ),
         );
@@ -283,7 +281,7 @@ impl Recipe {
             line(
                 &mut text,
                 format_args!(
-                    "- name: Stop the service, now and at boot\n  ansible.builtin.service:\n    name: {}\n    state: stopped\n    enabled: false\n  register: item_stopped\n  # After an interrupted removal the service can be gone already.\n  failed_when: item_stopped is failed and 'ould not find' not in item_stopped.msg\n",
+                    "- name: Stop and disable the service\n  ansible.builtin.service:\n    name: {}\n    state: stopped\n    enabled: false\n  register: item_stopped\n  # After an interrupted removal the service can be missing.\n  failed_when: item_stopped is failed and 'ould not find' not in item_stopped.msg\n",
                     quoted(&self.service)
                 ),
             );

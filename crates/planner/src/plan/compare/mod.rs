@@ -2,7 +2,10 @@
 //!
 //! A property that refers to other resources is compared by value, if the value is known: each deployed resource is
 //! stored with the values that it was created from, and with its reference and attributes. If another resource is
-//! replaced, the value will differ (`get_resource`) or can differ (`get_attr`, which is known only during the run).
+//! replaced, the value will differ (`get_resource`) or can differ (`get_attr`, which is known only during the run). Providers
+//! of which a component needs the address only are in [`endpoints`].
+
+mod endpoints;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -13,7 +16,7 @@ use super::{
     differences::{Differences, Differs},
     exclusive, nested,
 };
-use crate::workflow::{Origin, ResourceSpec};
+use crate::workflow::{Origin, ResourceSpec, copy_of};
 use hot::{
     expr::{Expr, Scope},
     template::DeletionPolicy,
@@ -138,6 +141,7 @@ impl Comparison<'_> {
         let is_component = described.is_some_and(ResourceType::runs_on_server);
         let made_from = self.deployed.actual.get(deployed_as);
         let hidden = self.deployed.hidden_changed_of(deployed_as);
+        let consumer = copy_of(deployed_as).unwrap_or(deployed_as);
         let mut names: Vec<&String> = old.properties.keys().chain(new.properties.keys()).collect();
         names.sort();
         names.dedup();
@@ -148,6 +152,7 @@ impl Comparison<'_> {
             let made = made_from.and_then(|actual| actual.made_from.get(property));
             let found = if before == after {
                 of_another_value(after, hidden)
+                    .or_else(|| self.endpoints(consumer, described, property, after))
             } else {
                 None
             };
@@ -294,13 +299,7 @@ impl Comparison<'_> {
                 (Action::Create, false) => Differs::Yes(Some(format!("`{name}` is created anew"))),
                 (Action::Replace, false) => Differs::Yes(Some(format!("`{name}` is replaced"))),
             };
-            let is_stronger = matches!(
-                (&found, &next),
-                (Differs::No, _) | (Differs::May(_), Differs::Yes(_))
-            );
-            if is_stronger {
-                found = next;
-            }
+            found = std::mem::replace(&mut found, Differs::No).or_stronger(next);
         });
         found
     }

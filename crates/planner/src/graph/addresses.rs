@@ -1,0 +1,74 @@
+//! Requirements of components that need addresses only.
+//!
+//! A component does not wait for the set-up of the others then, but for all that their endpoints are made from: their
+//! servers, and the resources that their ports, shared inputs and secrets refer to. So components can require each other.
+
+use std::collections::HashMap;
+
+use hot::expr::Expr;
+use types::{
+    Registry,
+    catalog::{CatalogItem, Need},
+};
+
+use super::{Node, target};
+
+/// Components among the nodes of a graph.
+pub(super) struct Components<'n, 'a> {
+    pub nodes: &'n [Node<'a>],
+    /// Index of each node, by name.
+    pub known: &'n HashMap<&'a str, usize>,
+    pub types: &'n Registry,
+}
+
+impl<'a> Components<'_, 'a> {
+    /// The resources that must exist before a node, because of this property of it.
+    pub fn before(&self, node: &Node<'a>, property: &str, value: &'a Expr) -> Vec<&'a str> {
+        let requirement = self
+            .item(node)
+            .and_then(|item| item.requirement(property))
+            .filter(|requirement| requirement.needs == Need::Address);
+        let Some(requirement) = requirement else {
+            return value.resources();
+        };
+        providers(value)
+            .iter()
+            .flat_map(|provider| {
+                self.of_endpoint(node.name, &requirement.capability, provider)
+                    .unwrap_or_else(|| provider.resources())
+            })
+            .collect()
+    }
+
+    /// The resources that an endpoint is made from. `None` if it is not one of a component, or if it depends on its
+    /// consumer: such a circle has no order.
+    fn of_endpoint(
+        &self,
+        consumer: &str,
+        capability: &str,
+        provider: &'a Expr,
+    ) -> Option<Vec<&'a str>> {
+        let provider = self.nodes.get(*self.known.get(target(provider)?)?)?;
+        let offered = self.item(provider)?.capability(capability)?;
+        let properties = std::iter::once("host")
+            .chain(offered.endpoint_inputs())
+            .chain(offered.consumers.as_deref());
+        let mentioned: Vec<&str> = properties
+            .filter_map(|property| provider.property(property))
+            .flat_map(Expr::resources)
+            .collect();
+        (!mentioned.contains(&consumer)).then_some(mentioned)
+    }
+
+    fn item(&self, node: &Node<'_>) -> Option<&CatalogItem> {
+        self.types.get(node.resource_type)?.component.as_ref()
+    }
+}
+
+/// The values in the property of a requirement, one for each provider.
+pub(crate) fn providers(value: &Expr) -> &[Expr] {
+    match value {
+        Expr::List(items) => items,
+        one => std::slice::from_ref(one),
+    }
+}

@@ -1,0 +1,233 @@
+//! Requirements that need an address only: components that require each other, changes of endpoints, removals.
+
+use proptest::prelude::*;
+
+use super::{update::made, *};
+use crate::testing::types_with;
+use types::catalog::{CatalogItem, Need, Requirement};
+
+/// Items that need only addresses, except nginx, which waits for the health of what is `upstream`.
+fn by_address() -> Registry {
+    types_with(|mut item: CatalogItem| {
+        for requirement in &mut item.requires {
+            requirement.needs = Need::Address;
+        }
+        if item.name == "nginx" {
+            item.requires.push(Requirement {
+                name: "upstream".to_owned(),
+                capability: "http".to_owned(),
+                min: 0,
+                max: None,
+                summary: String::new(),
+                opens: true,
+                needs: Need::Health,
+            });
+        }
+        item.removes = true;
+        item
+    })
+}
+
+/// The plan of a template over deployed resources.
+fn plan_over(deployed: &Deployed, template: &str) -> Plan {
+    plan(&PlanInput {
+        document: &Document::parse(template),
+        bundle: &Default::default(),
+        parameters: &BTreeMap::new(),
+        deployed,
+        types: &by_address(),
+        cloud: &cloud(),
+    })
+}
+
+fn new(template: &str) -> Plan {
+    plan_over(&Deployed::default(), template)
+}
+
+/// The demo, whose web server waits for the health of its own proxy.
+fn circle() -> String {
+    DEMO.replacen(
+        "listen_port: 8080}",
+        "listen_port: 8080, upstream: [{get_resource: proxy}]}",
+        1,
+    )
+}
+
+/// The steps that a step waits for.
+fn before<'a>(plan: &'a Plan, id: &str) -> Option<Vec<&'a str>> {
+    let workflow = plan.workflow.as_ref();
+    let workflow = workflow.unwrap_or_else(|| panic!("{}", listing(&plan.diagnostics)));
+    let step = workflow.steps.iter().find(|step| step.id == id)?;
+    Some(step.after.iter().map(String::as_str).collect())
+}
+
+fn reason<'a>(plan: &'a Plan, resource: &str) -> &'a str {
+    let change = plan.changes.iter().find(|one| one.resource == resource);
+    change.unwrap().because.as_deref().unwrap_or_default()
+}
+
+#[test]
+fn a_component_waits_for_the_server_of_a_provider_and_not_for_its_set_up() {
+    let plan = new(DEMO);
+    assert_eq!(
+        before(&plan, "proxy:configure"),
+        Some(vec!["gate:ssh", "inner:create"])
+    );
+    assert_eq!(before(&plan, "nginx:configure"), Some(vec!["inner:ssh"]));
+}
+
+#[test]
+fn two_components_require_each_other_one_by_its_address() {
+    let plan = new(&circle());
+    assert_eq!(
+        before(&plan, "proxy:configure"),
+        Some(vec!["gate:ssh", "inner:create"])
+    );
+    assert_eq!(
+        before(&plan, "nginx:configure"),
+        Some(vec!["inner:ssh", "proxy:configure"])
+    );
+    check_order(plan.workflow.as_ref().unwrap());
+}
+
+#[test]
+fn a_circle_by_health_is_an_error_with_a_way_out() {
+    let template = circle()
+        .replace("::nginx", "::haproxy")
+        .replace("upstream", "backends")
+        .replace("[nginx, url]", "[front, show]");
+    let plan = plan_of(&template);
+    assert!(plan.workflow.is_none());
+    let problem = listing(&plan.diagnostics);
+    for text in [
+        "circular-reference",
+        "wait for each other in a circle: `proxy` → `nginx` → `proxy`",
+        "set `needs: address` at `backends` in the manifest of `haproxy`, if `proxy` can be set up before `nginx` is healthy",
+    ] {
+        assert!(problem.contains(text), "{problem}");
+    }
+}
+
+#[test]
+fn an_endpoint_that_depends_on_its_consumer_is_a_circle() {
+    let template = DEMO.replacen(
+        "listen_port: 8080}",
+        "listen_port: {get_attr: [proxy, port]}}",
+        1,
+    );
+    let plan = new(&template);
+    assert!(plan.workflow.is_none());
+    let problem = listing(&plan.diagnostics);
+    assert!(problem.contains("in a circle: "), "{problem}");
+    // The text of the page is not in the endpoint.
+    let template = DEMO.replacen(
+        "listen_port: 8080}",
+        "listen_port: 8080, page_text: {get_attr: [proxy, show]}}",
+        1,
+    );
+    let problem = listing(&new(&template).diagnostics);
+    assert!(!problem.contains("circle"), "{problem}");
+}
+
+#[test]
+fn an_explicit_order_is_kept() {
+    let template = DEMO.replacen(
+        "type: Stackloom::Catalog::haproxy\n",
+        "type: Stackloom::Catalog::haproxy\n    depends_on: nginx\n",
+        1,
+    );
+    let after = new(&template);
+    let after = before(&after, "proxy:configure").unwrap();
+    assert!(after.contains(&"nginx:configure"), "{after:?}");
+}
+
+#[test]
+fn a_consumer_is_set_up_again_when_the_endpoint_changes_and_only_then() {
+    for template in [DEMO.to_owned(), circle()] {
+        let deployed = made(&new(&template));
+        let same = plan_over(&deployed, &template);
+        assert_eq!(same.workflow.unwrap().steps, []);
+
+        let plan = plan_over(&deployed, &template.replacen("8080", "8090", 1));
+        assert!(before(&plan, "proxy:configure").is_some());
+        assert_eq!(
+            reason(&plan, "proxy"),
+            "`backends` changes (`listen_port` of `nginx` changes)"
+        );
+        let moved = template.replacen(
+            "{get_resource: inner}, listen_port",
+            "{get_resource: gate}, listen_port",
+            1,
+        );
+        let plan = plan_over(&deployed, &moved);
+        assert!(before(&plan, "proxy:configure").is_some());
+
+        let other = template.replacen("listen_port: 8080", "page_text: x, listen_port: 8080", 1);
+        let plan = plan_over(&deployed, &other);
+        assert!(before(&plan, "nginx:configure").is_some());
+        assert_eq!(before(&plan, "proxy:configure"), None);
+    }
+}
+
+#[test]
+fn a_consumer_of_a_provider_that_was_not_set_up_returns_to_the_old_endpoint() {
+    let mut world = simulate::World::default();
+    world.run(&new(DEMO).workflow.unwrap(), &[]);
+    let changed = plan_over(&world.deployed(), &DEMO.replacen("8080", "8090", 1));
+    world.run(&changed.workflow.unwrap(), &["nginx:configure"]);
+    let back = plan_over(&world.deployed(), DEMO);
+    assert!(before(&back, "nginx:configure").is_some());
+    assert!(before(&back, "proxy:configure").is_some());
+}
+
+#[test]
+fn a_provider_goes_after_its_consumer_is_set_up_without_it() {
+    let third = "  third: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: inner}, listen_port: 81}}\noutputs:\n";
+    let both = DEMO.replacen("outputs:\n", third, 1).replacen(
+        "[{get_resource: nginx}]",
+        "[{get_resource: nginx}, {get_resource: third}]",
+        1,
+    );
+    let plan = plan_over(&made(&new(&both)), DEMO);
+    let after = before(&plan, "third:delete").unwrap();
+    assert!(after.contains(&"proxy:configure"), "{after:?}");
+}
+
+#[test]
+fn components_in_a_circle_are_undeployed() {
+    let plan = plan_undeploy(&made(&new(&circle())), &by_address(), &[]);
+    let ids = |name: &str| before(&plan, name).is_some();
+    assert!(ids("gate:delete") && ids("inner:delete"), "{plan:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn members_that_need_each_others_addresses_have_an_order(
+        members in prop::collection::vec(prop::collection::btree_set(0usize..5, 0..4), 5),
+    ) {
+        let mut text = resources("  net: {type: OS::Neutron::Net}\n  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}\n");
+        for (number, others) in members.iter().enumerate() {
+            let others = others.iter().filter(|other| **other != number);
+            let others: Vec<String> = others.map(|other| format!("{{get_resource: m{other}}}")).collect();
+            text.push_str(&format!(
+                "  s{number}: {{type: OS::Nova::Server, metadata: {{stackloom: {{public: true}}}}, properties: {{image: debian-12, flavor: m1.small, networks: [{{network: {{get_resource: net}}}}]}}}}\n  m{number}: {{type: Stackloom::Catalog::store, properties: {{host: {{get_resource: s{number}}}, members: [{}]}}}}\n",
+                others.join(", ")
+            ));
+        }
+        let plan = new(&text);
+        prop_assert!(plan.workflow.is_some(), "{}\n{}", text, listing(&plan.diagnostics));
+        check_order(plan.workflow.as_ref().unwrap());
+        for (number, others) in members.iter().enumerate() {
+            let after = before(&plan, &format!("m{number}:configure")).unwrap_or_default();
+            for other in others.iter().filter(|other| **other != number) {
+                let server = format!("s{other}:create");
+                prop_assert!(after.contains(&server.as_str()), "{:?}", after);
+            }
+            prop_assert!(!after.iter().any(|step| step.ends_with(":configure")), "{:?}", after);
+        }
+        let again = plan_over(&made(&plan), &text);
+        prop_assert_eq!(again.workflow.unwrap().steps, []);
+    }
+}
