@@ -233,6 +233,10 @@ test('a draft is listed until somebody deletes it', async ({ page }) => {
   await page.getByRole('dialog', { name: 'Test the draft' }).getByRole('button', { name: 'Cancel' }).click();
   const row = page.getByRole('region', { name: 'Drafts' }).getByRole('row', { name: 'passing' });
   await expect(row).toContainText('1.0.0-draft.');
+  await row.getByRole('link', { name: 'passing' }).click();
+  await expect(page.getByText('This version is a draft')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Add to design' })).toHaveCount(0);
+  await page.goBack();
   await row.getByRole('button', { name: /^Delete the draft/ }).click();
   await page.getByRole('dialog', { name: 'Delete the draft of passing?' }).getByRole('button', { name: 'Delete' }).click();
   await expect(page.getByText('The draft of passing is deleted.')).toBeVisible();

@@ -55,7 +55,7 @@ pub fn line(change: &Change) -> String {
     )
 }
 
-/// What a plan loses for good, a sentence for each kind of loss: `` `disk`: Its data is lost. ``
+/// What a plan loses for good, a sentence for each kind of loss: `` `address`: The public address changes. ``
 pub fn losses(plan: &Plan) -> Vec<String> {
     let mut by_text: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for change in &plan.changes {
@@ -283,7 +283,10 @@ mod tests {
                 ..Plan::default()
             }
         };
-        assert_eq!(losses(&plan(2)), ["`disk1`, `disk2`: Its data is lost."]);
+        assert_eq!(
+            losses(&plan(2)),
+            ["`disk1`, `disk2`: Its data is lost, and its snapshots with it."]
+        );
         assert!(losses(&plan(7))[0].contains("`disk5` and 2 more: "));
         assert!(losses(&plan(0)).is_empty());
         assert_eq!(

@@ -229,7 +229,7 @@ fn advice(state: RunState, kind: RunKind) -> &'static str {
             "The deployment is as before. What is complete can be restored on its page. Or delete the snapshot there, and take another."
         }
         (RunState::Failed | RunState::Cancelled, RunKind::Restore) => {
-            "Servers whose step did not succeed can have old or new data, or be in state ERROR. Check the deployment, then restore it again."
+            "Servers and volumes whose step did not succeed can have old or new data, be in state ERROR, or be detached from each other. Check the deployment, repair it if needed, then restore it again."
         }
         (RunState::Cancelled, RunKind::Update) => {
             "Created resources stay. Resume: completed steps are not repeated. Or update to something else, or roll back to the state before the change."

@@ -8,7 +8,7 @@ use crate::{
     load::Load,
     session::use_session,
     time::Ago,
-    ui::{Question, use_confirm, use_toasts},
+    ui::{ACTIONS, Question, data_table, use_confirm, use_toasts},
 };
 
 /// The drafts as a table, or nothing if there are none.
@@ -49,17 +49,7 @@ pub fn Drafts(
                 <section class="section" aria-label="Drafts">
                     <h2>"Drafts"</h2>
                     <p class="quiet">"Stored for tests, and in no design. A draft that no deployment uses is replaced by its author's next one."</p>
-                    <div class="table">
-                        <table>
-                            <thead>
-                                <tr>
-                                    <th scope="col">"Item"</th><th scope="col">"Version"</th><th scope="col">"Stored"</th><th scope="col">"Author"</th>
-                                    <th scope="col"><span class="sr-only">"Actions"</span></th>
-                                </tr>
-                            </thead>
-                            <tbody>{rows.collect_view()}</tbody>
-                        </table>
-                    </div>
+                    {data_table(["Item", "Version", "Stored", "Author", ACTIONS], rows.collect_view())}
                 </section>
             }
         })

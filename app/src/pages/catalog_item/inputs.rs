@@ -5,6 +5,8 @@ use leptos::prelude::*;
 use serde_json::Value;
 use types::{Property, PropertyKind};
 
+use crate::ui::data_table;
+
 /// The options as a table.
 #[component]
 pub fn Inputs(
@@ -32,14 +34,7 @@ pub fn Inputs(
         view! {
             <section class="section" aria-label="Inputs">
                 <h2>"Inputs"</h2>
-                <div class="table">
-                    <table>
-                        <thead>
-                            <tr><th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col">"Default"</th><th scope="col">"Meaning"</th></tr>
-                        </thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
+                {data_table(["Name", "Type", "Default", "Meaning"], rows)}
             </section>
         }
     })

@@ -11,7 +11,7 @@ use api::CatalogEntry;
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
-use types::catalog::{CatalogItem, Probe};
+use types::catalog::{CatalogItem, Probe, is_draft};
 
 use self::{
     add::AddToDesign,
@@ -89,7 +89,7 @@ fn Body(
     let versions = versions.unwrap_or_default();
     // A draft is not among the versions.
     let newest = newest.filter(|newest| *newest != item.version);
-    let is_newest = newest.is_none();
+    let is_newest = newest.is_none() && !is_draft(&item.version);
     let is_own = uploaded.is_some() && is_newest;
     let fact =
         |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
@@ -152,6 +152,9 @@ fn Body(
                 </button>
             })}
         </header>
+        {is_draft.then(|| view! {
+            <p class="quiet">"This version is a draft: it is not published, and no design can contain it."</p>
+        })}
         {newest.map(|newest| view! {
             <section class="section" aria-label="Newer version">
                 <p>
@@ -181,10 +184,12 @@ fn Body(
                         <dt>"Uploaded by"</dt>
                         <dd>{it.author}", "<time datetime=it.time.clone()>{it.time.chars().take(10).collect::<String>()}</time></dd>
                     </div>
-                    <div>
-                        <dt>"Versions"</dt>
-                        <dd class="pills">{version_links}</dd>
-                    </div>
+                    {(!versions.is_empty()).then(|| view! {
+                        <div>
+                            <dt>"Versions"</dt>
+                            <dd class="pills">{version_links}</dd>
+                        </div>
+                    })}
                 })}
                 {fact("Category", item.category.clone())}
                 {fact("Resource type", format!("Stackloom::Catalog::{}", item.name))}

@@ -63,7 +63,7 @@ fn capability(catalog: Load<Vec<CatalogEntry>>, offer: &Capability) -> impl Into
                 <p class="meta">"Hands over "{offer.shares.join(", ")}"."</p>
             })}
             {offer.consumers.is_some().then(|| view! {
-                <p class="meta">"Each connected component gets a secret of its own."</p>
+                <p class="meta">"Each connected component gets its own secret."</p>
             })}
             {partners(catalog, fits)}
         </li>

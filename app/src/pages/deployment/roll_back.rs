@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(asked.items, ["disk  OS::Cinder::Volume  removed"]);
         assert_eq!(
             asked.body.last().map(String::as_str),
-            Some("`disk`: Its data is lost.")
+            Some("`disk`: Its data is lost, and its snapshots with it.")
         );
     }
 
