@@ -89,7 +89,8 @@ fn Body(
     let versions = versions.unwrap_or_default();
     // A draft is not among the versions.
     let newest = newest.filter(|newest| *newest != item.version);
-    let is_newest = newest.is_none() && !is_draft(&item.version);
+    let is_draft = is_draft(&item.version);
+    let is_newest = newest.is_none() && !is_draft;
     let is_own = uploaded.is_some() && is_newest;
     let fact =
         |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
