@@ -65,6 +65,22 @@ test('a failed run that is resumed goes on, on every page that shows it', async 
     await expect(one.getByRole('list', { name: 'Steps' }).locator('[data-state="failed"]')).toHaveCount(0);
     await expect(one.getByRole('list', { name: 'Steps' }).locator('[data-state="succeeded"]').first()).toBeVisible();
   }
+
+  await test.step('the time between failure and resume is folded in the timeline', async () => {
+    // As if the first network had been created half a day earlier.
+    const earlier = (time: string): string => new Date(Date.parse(time) - 12.5 * 3_600_000).toISOString();
+    await page.route(`**/api/v1/runs/${run}/events?*`, async (route) => {
+      const response = await route.fetch();
+      const events = (await response.json()) as { time: string; step?: string }[];
+      const json = events.map((event) => (event.step === 'front:create' ? { ...event, time: earlier(event.time) } : event));
+      await route.fulfill({ response, json });
+    });
+    await page.reload();
+    await page.getByRole('button', { name: 'Timeline' }).click();
+    await expect(page.locator('.timeline-gap')).toHaveAttribute('title', /^Nothing ran for 12:\d\d:\d\d$/);
+    await expect(page.locator('.timeline-row')).not.toHaveCount(0);
+  });
+
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
   await other.goto(`/runs/${gone.run}`);
   await ends(other, 'succeeded');

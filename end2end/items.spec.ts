@@ -32,7 +32,11 @@ test('an item is made from a form, published and deployed', async ({ page, reque
     await option.getByLabel('Name').fill('word');
     await option.getByLabel('Default').fill('hello');
     await option.getByLabel('Description').fill('The word.');
-    await expect(preview.getByRole('region', { name: 'Inputs' })).toContainText('The word.');
+    await expect(preview.getByRole('region', { name: 'Palette' })).toContainText('Keeps a word in a file.');
+    const inspector = preview.getByRole('group', { name: 'Inspector' });
+    await expect(inspector).toContainText('The word.');
+    await expect(inspector.getByLabel('Word', { exact: true })).toHaveAttribute('placeholder', 'hello');
+    await expect(inspector.getByLabel('Word', { exact: true })).toBeDisabled();
     await expect(preview.getByLabel('File', { exact: true })).toContainText('dest: "/srv/word"');
     await shoot(page, 'item-form');
   });

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, shoot, watchConsole } from './support/app.ts';
+import { accessible } from './support/axe.ts';
 import { openBastionRules } from './support/lab.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -204,6 +205,7 @@ test('work on a private server in the browser', async ({ page, request, context 
     await page.getByRole('group', { name: 'Open a terminal' }).getByRole('button', { name: 'gate' }).click();
     await expect(page.getByRole('tab', { name: 'gate' })).toHaveAttribute('aria-selected', 'true');
     await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
+    await accessible(page);
     await page.getByRole('button', { name: 'Close the terminal on gate' }).click();
     await expect(page.getByRole('tab')).toHaveCount(1);
     await expect(screen(panel)).toContainText('end');

@@ -37,6 +37,7 @@ mod painted;
 mod palette;
 mod panels;
 mod picker;
+pub mod preview;
 mod save_state;
 mod saving;
 mod scene;

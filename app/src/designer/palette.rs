@@ -295,12 +295,25 @@ fn EntryButton(
             on:pointerdown=down on:pointermove=moved on:pointerup=up on:pointercancel=move |_| cancel()
             on:keydown=keyed on:dblclick=double on:dragstart=|event| event.prevent_default()
         >
-            <TypeIcon resource_type=entry.resource_type category=entry.category stage />
-            <span class="palette-entry-text">
-                <span class="palette-entry-title">{entry.title}</span>
-                <span class="palette-entry-summary" aria-hidden="true">{entry.summary}</span>
-            </span>
+            <EntryFace entry stage />
         </button>
+    }
+}
+
+/// The icon, title and summary of an entry.
+#[component]
+pub fn EntryFace(
+    /// The entry.
+    entry: palette::Entry,
+    /// Access to the icons of catalogue items.
+    stage: Stage,
+) -> impl IntoView {
+    view! {
+        <TypeIcon resource_type=entry.resource_type category=entry.category stage />
+        <span class="palette-entry-text">
+            <span class="palette-entry-title">{entry.title}</span>
+            <span class="palette-entry-summary" aria-hidden="true">{entry.summary}</span>
+        </span>
     }
 }
 

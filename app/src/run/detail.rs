@@ -104,7 +104,7 @@ fn EarlierAttempts(view: RunView, id: String, step: Memo<Option<RunStep>>) -> im
             let shown = usize::from(step.error.is_some());
             let earlier = failures.iter().take(failures.len().saturating_sub(shown));
             let earlier = earlier.map(|failure| {
-                let after = time::span(step.started.as_deref(), Some(&failure.time), None);
+                let after = time::span(failure.started.as_deref(), Some(&failure.time), None);
                 let after = after.map(|after| format!(" after {after}"));
                 let head = format!("Attempt {}{}: ", failure.number, after.unwrap_or_default());
                 (head, failure.error.clone())

@@ -45,7 +45,7 @@ pub struct ItemDraft {
     pub time: String,
 }
 
-/// An item of the project that a deployment uses.
+/// A catalogue item that a deployment uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeployedItem {
@@ -53,7 +53,8 @@ pub struct DeployedItem {
     pub name: String,
     /// The version that the deployment uses.
     pub version: String,
-    /// All versions in the catalogue, newest first.
+    /// All versions that the deployment can change to, newest first: those of the project's item, or the server's
+    /// present one and older ones that deployments use or used.
     pub versions: Vec<String>,
     /// Its components in the deployment, by name.
     pub components: Vec<String>,
@@ -109,7 +110,8 @@ pub struct ItemUse {
     pub deployment: String,
     /// Name of the deployment.
     pub name: String,
-    /// The version that the deployment uses, for items of the project. Of the server's items, there is one.
+    /// The version that the deployment uses. `None` if it was last changed before versions of the server's items were
+    /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The item's components in the deployment, by name.

@@ -161,7 +161,7 @@ pub struct Deployment {
     /// Services of its software. Empty in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<Service>,
-    /// Catalogue items of the project that it uses. Empty in lists.
+    /// Catalogue items that it uses. Empty in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<DeployedItem>,
     /// The last check. Absent in lists.

@@ -133,7 +133,7 @@ pub struct RunStep {
     pub after: Vec<String>,
     /// Number of starts so far.
     pub attempts: u32,
-    /// Time of the first start, in RFC 3339.
+    /// Time of the first start, in RFC 3339. After a resume of the run, the first one since then.
     pub started: Option<String>,
     /// Time of the end, in RFC 3339.
     pub ended: Option<String>,

@@ -177,7 +177,8 @@ pub struct ResourceSpec {
     /// Id of an existing object that is only read, and never created, changed or deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<Expr>,
-    /// Version of the project's catalogue item that the component is set up with. `None` for all other resources.
+    /// Version of the catalogue item that the component is set up with. `None` for all other resources, and for components
+    /// from before versions were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }

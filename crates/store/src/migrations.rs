@@ -65,6 +65,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1280_signal_source"
     "1330_snapshots"
     "1345_design_bytes"
+    "1350_server_items"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -98,6 +99,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1280_signal_source"
     "1330_snapshots"
     "1345_design_bytes"
+    "1350_server_items"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

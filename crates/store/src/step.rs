@@ -290,7 +290,8 @@ pub(crate) async fn insert_all(
     Ok(())
 }
 
-/// Moves a step. The server that it has locked is free then.
+/// Moves a step. The server that it has locked is free then. A step that waits again, after a resume of its run, has not
+/// started yet.
 pub(crate) async fn set_state(
     connection: &mut Connection,
     run: &str,
@@ -301,8 +302,8 @@ pub(crate) async fn set_state(
     let started = (state == StepState::Running).then_some(time);
     let ended = state.is_final().then_some(time);
     sqlx::query(
-        "UPDATE steps SET state = $1, attempts = $2, started = COALESCE(started, $3), ended = $4, error = $5, crashes = 0, \
-         locks = NULL \
+        "UPDATE steps SET state = $1, attempts = $2, started = CASE $1 WHEN 'waiting' THEN NULL ELSE COALESCE(started, $3) END, ended = $4, \
+         error = $5, crashes = 0, locks = NULL \
          WHERE run = $6 AND id = $7",
     )
     .bind(to_text(&state))
@@ -372,6 +373,33 @@ mod tests {
             for stranger in strangers() {
                 assert_eq!(store.step_durations(&stranger, 5).await.unwrap(), []);
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_step_starts_once_and_again_after_a_resume() {
+        for database in Database::each().await {
+            let (store, tenant) = (&database.store, tenant());
+            deployment_insert_with_run(store, &tenant, "d", "r").await;
+            run_step(store, "r", "web:create").await;
+            let to = async |state: StepState, hour: u8| {
+                let mut connection = store.pool.acquire().await.unwrap();
+                let time = format!("2026-01-01T{hour:02}:00:00Z");
+                let moved = set_state(&mut connection, "r", "web:create", (state, 1, None), &time);
+                moved.await.unwrap();
+                drop(connection);
+                let steps = store.step_list(&tenant, "r").await.unwrap();
+                steps[0].started.clone()
+            };
+            let first = Some("2026-01-01T09:00:00Z".to_owned());
+            assert_eq!(to(StepState::Running, 9).await, first);
+            assert_eq!(to(StepState::Retrying, 10).await, first);
+            assert_eq!(to(StepState::Running, 11).await, first);
+            assert_eq!(to(StepState::Failed, 12).await, first);
+            assert_eq!(to(StepState::Waiting, 20).await, None);
+            assert_eq!(to(StepState::Ready, 20).await, None);
+            let second = Some("2026-01-01T21:00:00Z".to_owned());
+            assert_eq!(to(StepState::Running, 21).await, second);
         }
     }
 

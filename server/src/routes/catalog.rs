@@ -108,7 +108,7 @@ pub struct CompareQuery {
     to: String,
 }
 
-/// The files that differ between two versions of an item of the project.
+/// The files that differ between two versions of an item.
 #[utoipa::path(
     get, path = "/api/v1/catalog/{item}/compare", tag = "catalogue",
     params(("item" = String, Path), ("from" = String, Query), ("to" = String, Query)), responses((status = 200, body = ItemComparison))

@@ -1,8 +1,10 @@
 //! Items of a project: uploaded, visible in that project only, and stored permanently.
 
 use flate2::{Compression, write::GzEncoder};
+use lab::{CallFault, Fault};
 use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::stack::{Client, Stack, json, problem};
 
@@ -44,6 +46,22 @@ resources:
   front: {type: OS::Neutron::Net}
   web:
     type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: front}}]}
+  greeting:
+    type: Stackloom::Catalog::greeter
+    properties: {host: {get_resource: web}, word: hello}
+";
+/// As [`TEMPLATE`], with all that a deployment needs.
+const SERVED: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: front}, cidr: 10.7.0.0/24}
+  web:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
     properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: front}}]}
   greeting:
     type: Stackloom::Catalog::greeter
@@ -425,4 +443,78 @@ async fn an_upgrade_in_batches_of_nothing_is_refused() {
     let request = json!({"item": "greeter", "version": "1.1.0", "batch": 0});
     let refused = demo.post("/api/v1/deployments/x/upgrade", &request).await;
     assert_eq!(problem(refused).await.1, "invalid-request");
+}
+
+/// A catalogue folder with the greeter.
+fn greeter_folder(version: &str, word: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let greeter = folder.path().join("greeter");
+    for (path, text) in [
+        ("item.yml", manifest("greeter", version)),
+        ("meta/argument_specs.yml", SPECS.to_owned()),
+        ("tasks/main.yml", format!("- debug: {{msg: {word}}}\n")),
+    ] {
+        let path = greeter.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[tokio::test]
+async fn a_deployment_stays_on_its_version_of_a_server_item_until_an_upgrade() {
+    let (lab, stack, _) = crate::lab::start().await;
+    let before = greeter_folder("1.0.0", "morning");
+    let stack = stack
+        .restart_with(&["--catalog", before.path().to_str().unwrap()])
+        .await;
+    let demo = stack.login("demo").await;
+    // The run ends at the network: nothing is set up over SSH in this lab.
+    lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("POST".into()),
+        path: Some("/v2.0/networks".into()),
+        status: Some(400),
+        ..CallFault::default()
+    }));
+    let request = json!({"name": "greeting", "template": SERVED});
+    let started = json(demo.post("/api/v1/deployments", &request).await, 202).await;
+    assert_eq!(crate::lab::ended(&demo, &started).await, "failed");
+    let deployment = started["deployment"].as_str().unwrap();
+    let database = store::open(&stack.data().join("stackloom.db"))
+        .await
+        .unwrap();
+    let set_up = ("Stackloom::Catalog::greeter", "1.0.0", "web");
+    store::testing::component_insert(database.store(), deployment, "greeting", set_up).await;
+
+    let after = greeter_folder("1.1.0", "evening");
+    let stack = stack
+        .restart_with(&["--catalog", after.path().to_str().unwrap()])
+        .await;
+    let demo = stack.login("demo").await;
+    let newest = json(demo.get("/api/v1/catalog/greeter").await, 200).await;
+    assert_eq!(newest["version"], "1.1.0");
+    let path = format!("/api/v1/deployments/{deployment}");
+    let shown = json(demo.get(&path).await, 200).await;
+    let used = json!([{
+        "name": "greeter", "version": "1.0.0", "versions": ["1.1.0", "1.0.0"], "components": ["greeting"],
+    }]);
+    assert_eq!(shown["items"], used);
+    let path = "/api/v1/catalog/greeter/compare?from=1.0.0&to=1.1.0";
+    let compared = json(demo.get(path).await, 200).await;
+    let files = compared["files"].as_array().unwrap().iter();
+    let files: Vec<_> = files.map(|file| &file["path"]).collect();
+    assert_eq!(files, ["item.yml", "tasks/main.yml"]);
+
+    let planned = async |versions: Value| {
+        let body = json!({"template": SERVED, "deployment": deployment, "versions": versions});
+        let plan = json(demo.post("/api/v1/plan", &body).await, 200).await;
+        plan["workflow"]["resources"]["greeting"]["version"].clone()
+    };
+    assert_eq!(planned(json!({})).await, "1.0.0");
+    assert_eq!(planned(json!({"greeter": "1.1.0"})).await, "1.1.0");
+    let unknown =
+        json!({"template": SERVED, "deployment": deployment, "versions": {"greeter": "9.0.0"}});
+    let refused = demo.post("/api/v1/plan", &unknown).await;
+    assert_eq!(problem(refused).await, (404, "not-found".into()));
 }

@@ -14,6 +14,9 @@ use tokio::net::TcpListener;
 
 use crate::keystone::{self, CallCounts};
 
+/// The folder of the server's own items, unless a setting names another one.
+const OWN_ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog");
+
 /// A running server.
 pub struct Stack {
     pub base: String,
@@ -71,10 +74,14 @@ impl Stack {
             &data,
             "--site",
             &site,
-            "--catalog",
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog"),
         ];
-        let config = server::Config::parse_from([&usual, settings].concat());
+        let own_items = ["--catalog", OWN_ITEMS];
+        let catalog: &[&str] = if settings.contains(&"--catalog") {
+            &[]
+        } else {
+            &own_items
+        };
+        let config = server::Config::parse_from([&usual[..], catalog, settings].concat());
         let server = server::build(config).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());

@@ -20,6 +20,7 @@ mod failover;
 mod listing;
 mod packet_filter;
 mod program;
+mod proxy;
 mod servers;
 mod services;
 mod stand_in;

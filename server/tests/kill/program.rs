@@ -1,6 +1,7 @@
 //! The server as a process, and a client of its API.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Once;
@@ -74,6 +75,11 @@ impl Program {
         };
         program.until_ready().await;
         program
+    }
+
+    /// The address at which it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address.parse().unwrap()
     }
 
     /// SIGKILL, like from the kernel's out-of-memory killer.

@@ -38,13 +38,9 @@ const ALWAYS: [&str; 8] = [
     "floating_network",
 ];
 
-/// The form of a drawn resource.
-#[component]
-pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
-    let form = FormContext::of_resource(workspace, &name, field_view);
-    let name = form.title;
-    let stage = workspace.stage();
-    let fields = Memo::new(move |_| {
+/// The fields of a resource, or none if it is gone.
+pub(super) fn fields_of(workspace: Workspace, name: StoredValue<String>) -> Memo<Vec<Field>> {
+    Memo::new(move |_| {
         let name = name.get_value();
         workspace.editor.with(|editor| {
             let template = editor.template();
@@ -57,7 +53,16 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                     .with(|cloud| form::fields(template, resource, types, cloud))
             })
         })
-    });
+    })
+}
+
+/// The form of a drawn resource.
+#[component]
+pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
+    let form = FormContext::of_resource(workspace, &name, field_view);
+    let name = form.title;
+    let stage = workspace.stage();
+    let fields = fields_of(workspace, name);
     let (title, summary, resource_type, category) = workspace.editor.with_untracked(|editor| {
         let resource_type = editor
             .template()

@@ -16,6 +16,7 @@ mod marks;
 mod members;
 mod name;
 mod pairs;
+mod preview;
 mod script;
 mod sections;
 mod several;
@@ -24,6 +25,7 @@ mod table;
 use canvas::drawing::REMOVED;
 use leptos::prelude::*;
 
+pub use self::preview::FormPreview;
 use self::{connection::ConnectionInspector, form::Form, several::SeveralInspector};
 use super::{files::Files, nodes::TypeIcon, store::Workspace};
 

@@ -13,11 +13,11 @@ use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 use types::catalog::{CatalogItem, Probe, is_draft};
 
-pub use self::inputs::Inputs;
 use self::{
     add::AddToDesign,
     changes::VersionChanges,
     examples::Examples,
+    inputs::Inputs,
     lint::{Lint, LintFindings},
     relations::Relations,
 };
@@ -39,16 +39,16 @@ pub fn CatalogItemPage() -> impl IntoView {
     let name = Memo::new(move |_| params.with(|params| params.get("item")).unwrap_or_default());
     let item = Load::new(move || {
         let (name, version) = (name.get(), version.get());
-        async move { client::catalog_item(&name, version.as_deref()).await }
+        async move { fetch(&name, version.as_deref()).await }
     });
     let title = move || {
-        item.with(|entry| entry.map(|entry| entry.item.title.clone()))
+        item.with(|fetched| fetched.map(|(entry, _)| entry.item.title.clone()))
             .unwrap_or_else(|| name.get())
     };
     use_frame().crumbs(move || vec![Crumb::link("Catalogue", "/catalog"), Crumb::here(title())]);
     let body = item.view(
         || skeleton::rows(8),
-        |entry: CatalogEntry| view! { <Body entry /> },
+        |(entry, newest): (CatalogEntry, Option<String>)| view! { <Body entry newest /> },
     );
     view! {
         <Title text=title />
@@ -56,19 +56,41 @@ pub fn CatalogItemPage() -> impl IntoView {
     }
 }
 
+/// The item in a version, or in the newest one, and the newest version in the catalogue. `None` if the catalogue has
+/// none: the item is a draft, or the server does not have it any more.
+async fn fetch(
+    name: &str,
+    version: Option<&str>,
+) -> client::Answer<(CatalogEntry, Option<String>)> {
+    let entry = client::catalog_item(name, version).await?;
+    let newest = match (&entry.uploaded, version) {
+        (Some(uploaded), _) => uploaded.versions.first().cloned(),
+        (None, None) => Some(entry.item.version.clone()),
+        (None, Some(_)) => match client::catalog_item(name, None).await {
+            Ok(newest) => Some(newest.item.version),
+            Err(problem) if problem.status == 404 => None,
+            Err(problem) => return Err(problem),
+        },
+    };
+    Ok((entry, newest))
+}
+
 #[component]
-fn Body(entry: CatalogEntry) -> impl IntoView {
+fn Body(
+    entry: CatalogEntry,
+    /// The newest version in the catalogue.
+    newest: Option<String>,
+) -> impl IntoView {
     let CatalogEntry { item, uploaded } = entry;
     let session = use_session();
     let adding = RwSignal::new(false);
     let lint = Lint::default();
     let versions = uploaded.as_ref().map(|it| it.versions.clone());
     let versions = versions.unwrap_or_default();
-    // A draft is not among the versions, of which there can be none.
+    // A draft, or a version that the server does not have any more, has no newest one beside it.
+    let is_newest = newest.as_ref() == Some(&item.version);
+    let newest = newest.filter(|newest| *newest != item.version);
     let is_draft = is_draft(&item.version);
-    let newest = versions.first().filter(|newest| **newest != item.version);
-    let newest = newest.cloned();
-    let is_newest = newest.is_none() && !is_draft;
     let is_own = uploaded.is_some() && is_newest;
     let fact =
         |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };

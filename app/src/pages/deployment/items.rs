@@ -1,4 +1,4 @@
-//! The project's catalogue items that the deployment uses, their versions, and the change to another version.
+//! The catalogue items that the deployment uses, their versions, and the change to another version.
 //!
 //! A change shows which files of the item differ, and then its plan. It starts after a confirmation.
 
@@ -13,7 +13,7 @@ use leptos::{
 };
 
 use crate::{
-    browser, client,
+    client, links,
     load::Load,
     operations::proposal::{Proposals, changed, problems},
     pages::catalog_item::changes::VersionChanges,
@@ -21,7 +21,7 @@ use crate::{
     ui::{ACTIONS, Icon, Modal, Question, data_table},
 };
 
-/// The section of the items, or nothing if the deployment uses none of the project.
+/// The section of the items, or nothing if the deployment uses none.
 #[component]
 pub fn Items(deployment: Load<Deployment>) -> impl IntoView {
     let proposals = Proposals::new();
@@ -63,10 +63,11 @@ fn ItemRow(
     let newest = item.versions.first();
     let newest = newest.filter(|newest| **newest != item.version).cloned();
     let title = format!("Another version of {}", item.name);
+    let page = links::item(&item.name, newest.is_some().then_some(&*item.version));
     let shown = item.clone();
     view! {
         <tr data-item=item.name.clone()>
-            <td><a class="link" href=format!("/catalog/{}", browser::encode(&item.name))>{item.name.clone()}</a></td>
+            <td><a class="link" href=page>{item.name.clone()}</a></td>
             <td class="fit">
                 {item.version.clone()}
                 {newest.map(|newest| view! { " " <span class="pill">{format!("{newest} is available")}</span> })}

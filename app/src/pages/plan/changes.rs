@@ -125,7 +125,7 @@ fn step_of(plan: &Plan, resource: &str) -> Option<String> {
     Some(first.id.clone())
 }
 
-/// The versions of the project's items that a plan sets up or removes, by the name of the item.
+/// The versions of the items that a plan sets up or removes, by the name of the item.
 pub(super) fn item_versions(plan: &Loaded<Plan>) -> BTreeSet<(String, String)> {
     let workflow = match plan {
         Loaded::Ready(plan) => plan.workflow.as_ref(),

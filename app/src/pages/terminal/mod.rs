@@ -114,12 +114,13 @@ fn Terminals(deployment: Load<Deployment>, first: Memo<String>, id: Memo<String>
         servers.get().into_iter().map(offer).collect_view()
     };
     let head = move |tab: Tab| {
+        let id = tab.id();
         let Tab { key, server, state } = tab;
         let label = format!("Close the terminal on {server}");
         view! {
             <span class="terminal-tab" data-state=move || state.with(TabState::word)>
                 <button
-                    type="button" role="tab" id=format!("terminal-tab-{key}") aria-controls=format!("terminal-{key}")
+                    type="button" role="tab" id=id aria-controls=format!("terminal-{key}")
                     aria-selected=move || (current.get() == key).to_string() on:click=move |_| current.set(key)
                 >
                     <Icon name="terminal" />{server}
@@ -133,11 +134,20 @@ fn Terminals(deployment: Load<Deployment>, first: Memo<String>, id: Memo<String>
             </span>
         }
     };
+    let owned = move || {
+        let ids = |tabs: &Vec<Tab>| tabs.iter().map(Tab::id).collect::<Vec<_>>().join(" ");
+        tabs.with(ids)
+    };
     let panel = move |tab: Tab| view! { <TabPanel tab current deployment=id /> };
     view! {
         <div class="terminals">
+            <h1 class="sr-only">"Terminals"</h1>
             <div class="terminal-bar">
-                <div role="tablist" aria-label="Terminals"><For each=move || tabs.get() key=|tab| tab.key children=head /></div>
+                <div class="terminal-tabs">
+                    // A tab list may have no children but tabs. So it owns them, and they stand beside their close buttons.
+                    <div role="tablist" aria-label="Terminals" aria-owns=owned></div>
+                    <For each=move || tabs.get() key=|tab| tab.key children=head />
+                </div>
                 <div class="terminal-offers" role="group" aria-label="Open a terminal">{offers}</div>
             </div>
             <For each=move || tabs.get() key=|tab| tab.key children=panel />

@@ -22,6 +22,13 @@ pub struct Tab {
     pub state: RwSignal<TabState>,
 }
 
+impl Tab {
+    /// Id of the tab's element.
+    pub fn id(&self) -> String {
+        format!("terminal-tab-{}", self.key)
+    }
+}
+
 /// The state of a tab.
 #[derive(Clone, PartialEq)]
 pub enum TabState {
@@ -49,6 +56,7 @@ impl TabState {
 /// The content of a tab. Tabs in the background keep their terminals.
 #[component]
 pub fn TabPanel(tab: Tab, current: RwSignal<u32>, deployment: Memo<String>) -> impl IntoView {
+    let tab_id = StoredValue::new(tab.id());
     let Tab { key, server, state } = tab;
     let place = NodeRef::<html::Div>::new();
     let terminal = RwSignal::new_local(None::<Mounted>);
@@ -74,7 +82,9 @@ pub fn TabPanel(tab: Tab, current: RwSignal<u32>, deployment: Memo<String>) -> i
                 };
                 state.try_set(TabState::Closed(reason));
             }),
-            leave: Closure::new(move || browser::focus(&format!("terminal-tab-{key}"))),
+            leave: Closure::new(move || {
+                tab_id.try_with_value(|id| browser::focus(id));
+            }),
         };
         let mounted = module::mount(module, &place, &path, &label, page)?;
         mounted.connect();
@@ -139,7 +149,7 @@ pub fn TabPanel(tab: Tab, current: RwSignal<u32>, deployment: Memo<String>) -> i
     };
     view! {
         <section
-            class="terminal-panel" role="tabpanel" id=format!("terminal-{key}") aria-labelledby=format!("terminal-tab-{key}")
+            class="terminal-panel" role="tabpanel" id=format!("terminal-{key}") aria-labelledby=tab_id.get_value()
             hidden=move || !is_current()
         >
             <div class="terminal-screen" node_ref=place></div>

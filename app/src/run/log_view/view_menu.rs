@@ -77,6 +77,8 @@ impl LogState {
             })
             .flatten();
         match start {
+            // A line from before a resume of the run.
+            Some(start) if time_ms < start => format!("-{}", time::duration(start - time_ms)),
             Some(start) => format!("+{}", time::duration(time_ms - start)),
             None => time::time_of_day(time_ms, js_sys::Date::new_0().get_timezone_offset()),
         }

@@ -10,6 +10,8 @@ const FAILURES_MAX: usize = 20;
 pub struct FailedAttempt {
     /// Number of the attempt, from 1.
     pub number: u32,
+    /// Time of the step's start before it, in RFC 3339. See [`api::RunStep::started`].
+    pub started: Option<String>,
     /// Time of the failure, in RFC 3339.
     pub time: String,
     /// The error, with its remedy.

@@ -128,6 +128,7 @@ impl Model {
                 if let Some(error) = error {
                     let failure = FailedAttempt {
                         number: *attempt,
+                        started: self.step(step).and_then(|step| step.started.clone()),
                         time: event.time.clone(),
                         error: error.clone(),
                     };
@@ -242,8 +243,11 @@ fn move_step(
 ) {
     step.state = state;
     step.attempts = step.attempts.max(attempt);
-    if state == StepState::Running && step.started.is_none() {
-        step.started = Some(time.to_owned());
+    match state {
+        // The run was resumed.
+        StepState::Waiting => step.started = None,
+        StepState::Running if step.started.is_none() => step.started = Some(time.to_owned()),
+        _ => {}
     }
     step.ended = (state.is_final() && step.started.is_some()).then(|| time.to_owned());
     if error.is_some() || state == StepState::Succeeded {
@@ -434,6 +438,35 @@ mod tests {
         assert_eq!(states(&run), ["deleted", "deleted", "deleted"]);
         run.steps[0].state = StepState::Running;
         assert_eq!(states(&run)[0], "deleting");
+    }
+
+    #[test]
+    fn a_resumed_step_has_the_time_of_its_new_start() {
+        let mut model = Model::beginning(&run());
+        for event in [
+            step(1, "net:create", StepState::Running),
+            step(2, "net:create", StepState::Retrying),
+            step(3, "net:create", StepState::Running),
+            step(4, "net:create", StepState::Failed),
+        ] {
+            model.apply(&event);
+        }
+        let times = |model: &Model| {
+            let net = model.step("net:create").expect("it is there");
+            (net.started.clone(), net.ended.clone())
+        };
+        let at = |second: u64| Some(format!("2026-01-01T00:00:{second:02}Z"));
+        assert_eq!(times(&model), (at(1), at(4)));
+        model.apply(&step(50, "net:create", StepState::Waiting));
+        assert_eq!(times(&model), (None, None));
+        for (seq, state) in [
+            (51, StepState::Ready),
+            (52, StepState::Running),
+            (53, StepState::Succeeded),
+        ] {
+            model.apply(&step(seq, "net:create", state));
+        }
+        assert_eq!(times(&model), (at(52), at(53)));
     }
 
     #[test]

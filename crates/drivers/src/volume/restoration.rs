@@ -193,8 +193,8 @@ async fn fixed(context: &Context<'_>, volume: &Found) -> Result<Option<&'static 
     if volume.other.get("bootable").and_then(Value::as_str) != Some("true") {
         return Ok(None);
     }
-    let server = context.session.poller().server(&attachment.server_id);
-    let server = server.await?;
+    let poller = context.session.poller();
+    let server = poller.server(&attachment.server_id).await?;
     // Nova returns an empty text instead of an image if the server boots from a volume.
     let boots =
         server.is_some_and(|server| server.other.get("image").is_some_and(Value::is_string));

@@ -142,6 +142,9 @@ impl Engine {
         run: NewRun<'_>,
     ) -> Result<String> {
         let (tenant, id) = (&run.actor.tenant, run.deployment);
+        let types = types_of(&run.workflow, &[]);
+        let catalogs = &self.core.catalogs;
+        catalogs.keep_own(catalog, &types).await?;
         let mut transaction = self.core.store.begin("storing a deployment").await?;
         let counts = transaction.deployment_count(tenant).await?;
         let config = &self.core.config;
@@ -176,8 +179,6 @@ impl Engine {
         if let Some(name) = hidden {
             transaction.hidden_keep(tenant, name).await?;
         }
-        let types = types_of(&run.workflow, &[]);
-        let catalogs = &self.core.catalogs;
         catalogs
             .pin(&mut transaction, (tenant, id), catalog, &types)
             .await?;

@@ -129,7 +129,7 @@ impl Engine {
                         Hidden::Unknown => None,
                     },
                     good_hidden: self.good_hidden(actor, &row, preview.rolls_back).await?,
-                    there: self.core.store.resource_list(&actor.tenant, id).await?,
+                    there: self.versioned_resources(&actor.tenant, id).await?,
                     row,
                 })
             }
@@ -268,11 +268,7 @@ impl Engine {
         let stored = Stored {
             stored_hidden: Some(self.stored_hidden_or_lost(actor, &row).await?),
             good_hidden: self.good_hidden(actor, &row, changes.rolls_back).await?,
-            there: self
-                .core
-                .store
-                .resource_list(&actor.tenant, deployment)
-                .await?,
+            there: self.versioned_resources(&actor.tenant, deployment).await?,
             row,
         };
         let catalogs = &self.core.catalogs;
@@ -422,6 +418,9 @@ impl Engine {
             run,
         } = update;
         let (tenant, deployment) = (&run.actor.tenant, run.deployment);
+        let types = types_of(&run.workflow, there);
+        let catalogs = &self.core.catalogs;
+        catalogs.keep_own(catalog, &types).await?;
         let mut transaction = self.core.store.begin("storing an update").await?;
         let content = DeploymentContent {
             template: &changes.template,
@@ -444,8 +443,6 @@ impl Engine {
         transaction
             .resource_restore_copies(tenant, deployment, &run.workflow.restores)
             .await?;
-        let types = types_of(&run.workflow, there);
-        let catalogs = &self.core.catalogs;
         catalogs
             .pin(&mut transaction, (tenant, deployment), catalog, &types)
             .await?;

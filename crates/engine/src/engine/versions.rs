@@ -1,5 +1,5 @@
-//! Versions of the project's catalogue items on deployments: which are in use, what differs between two, and the upgrade
-//! from one to another.
+//! Versions of catalogue items on deployments: which are in use, what differs between two, and the upgrade from one to
+//! another.
 //!
 //! An upgrade is an update without a change of the template. The plan compares the versions that the components were set
 //! up with (`ResourceSpec::version`), and the last good state keeps the versions, so that a roll-back returns to them.
@@ -22,7 +22,7 @@ use crate::{
 const SHOWN_BYTES_MAX: usize = 128 * 1024;
 
 impl Engine {
-    /// The project's items that a deployment uses.
+    /// The items that a deployment uses.
     pub(super) async fn items_in_use(
         &self,
         tenant: &Tenant,
@@ -56,6 +56,27 @@ impl Engine {
         Ok(items)
     }
 
+    /// The deployment's resources. A component that was set up before versions were recorded has the deployment's
+    /// version of its item.
+    pub(super) async fn versioned_resources(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+    ) -> Result<Vec<ResourceRow>> {
+        let store = &self.core.store;
+        let mut resources = store.resource_list(tenant, deployment).await?;
+        let pins = store.pin_list(tenant, deployment).await?;
+        for ResourceRow { spec, .. } in &mut resources {
+            if spec.version.is_none()
+                && let Some(name) = item_name(&spec.resource_type)
+            {
+                let pin = pins.iter().find(|pin| pin.item == name);
+                spec.version = pin.map(|pin| pin.version.clone());
+            }
+        }
+        Ok(resources)
+    }
+
     /// Deployments of a project with components of an item, by name.
     ///
     /// # Errors
@@ -79,7 +100,7 @@ impl Engine {
         let items = self.items_in_use(tenant, deployment, &there).await?;
         if !items.iter().any(|item| item.name == request.item) {
             return Err(Error::NotFound {
-                what: "item of the project in the deployment",
+                what: "item in the deployment",
                 id: request.item,
             });
         }
@@ -97,7 +118,7 @@ impl Engine {
     /// The files that differ between two versions of an item.
     ///
     /// # Errors
-    /// If the project has no such version.
+    /// If project and server have no such version.
     pub async fn compare_versions(
         &self,
         tenant: &Tenant,

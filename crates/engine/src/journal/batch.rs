@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use api::Event;
+use api::{Event, EventBody};
 use bytes::Bytes;
 
 /// Size from which a JSON text ends, in bytes. A viewer's socket keeps a buffer for the largest text that it has sent: of
@@ -47,12 +47,26 @@ impl Deref for EventBatch {
 }
 
 impl EventBatch {
+    /// Memory of the events, in bytes. Their JSON texts take about as much again.
+    pub(super) fn bytes(&self) -> usize {
+        self.iter().map(event_bytes).sum()
+    }
+
     /// All events, in texts that end at [`TEXT_BYTES`] or soon after. The first viewer writes them, the others share their
     /// bytes.
     pub fn texts(&self) -> &[EventText] {
         let Content { events, texts } = &*self.0;
         texts.get_or_init(|| texts_of(events))
     }
+}
+
+/// Memory of an event, in bytes. Only lines of the log are long.
+pub(super) fn event_bytes(event: &Event) -> usize {
+    let text = match &event.body {
+        EventBody::Log(line) => line.text.len(),
+        _ => 0,
+    };
+    size_of::<Event>() + text
 }
 
 fn texts_of(events: &[Event]) -> Vec<EventText> {
@@ -74,7 +88,7 @@ fn texts_of(events: &[Event]) -> Vec<EventText> {
 
 #[cfg(test)]
 mod tests {
-    use api::{EventBody, RunState};
+    use api::RunState;
 
     use super::*;
 

@@ -8,18 +8,21 @@
 
 use std::time::Duration;
 
-use api::EventBody;
+use api::{Event, EventBody};
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use store::RunProgress;
 
-use super::{EventBatch, Journal, hub::News};
+use super::{EventBatch, Journal, batch::event_bytes, hub::News};
 use crate::Tenant;
 
 /// Number of events that are read from storage at once. Each reading viewer holds this number.
 pub(super) const PAGE: u32 = 250;
-/// Interval at which a run with a requested roll-back is checked: the start of its roll-back is not an event.
+/// Size of these events, in bytes. Of long ones, fewer are taken at once.
+pub(super) const PAGE_BYTES: usize = 256 * 1024;
+/// Interval at which a run with a requested roll-back is checked: the start of its roll-back is not an event. One viewer
+/// does it for all.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The reason why a stream of events ends before its run.
@@ -72,6 +75,16 @@ impl Journal {
         .boxed()
     }
 
+    /// Looks for all viewers of a run whether it is still going to be rolled back.
+    async fn look(&self, tenant: &Tenant, run: &str) -> store::Result<()> {
+        if self.hub.is_due(run, LOOK_AGAIN)
+            && self.store.run_standing(tenant, run).await? != RunProgress::AwaitsRollBack
+        {
+            self.hub.look_again(run);
+        }
+        Ok(())
+    }
+
     pub(super) fn viewer(&self, tenant: &Tenant, run: &str, after: u64) -> Viewer {
         // Watch first, then read: events in between arrive twice here and are dropped once.
         let live = self.hub.watch(tenant, run);
@@ -107,9 +120,10 @@ impl Viewer {
         let standing = store.run_standing(&self.tenant, &self.run).await?;
         let over = self.closed || standing == RunProgress::Ended;
         self.lingers = standing == RunProgress::AwaitsRollBack;
-        let events = store
+        let mut events = store
             .event_list(&self.tenant, &self.run, self.seen, PAGE)
             .await?;
+        events.truncate(fitting(&events));
         Ok(match events.last() {
             Some(last) => {
                 self.seen = last.seq;
@@ -119,6 +133,15 @@ impl Viewer {
             None if over => Stored::Over,
             None => Stored::Nothing,
         })
+    }
+
+    /// Called if live events were missed.
+    fn missed(&mut self) -> Result<(), Interruption> {
+        if self.is_live {
+            return Err(Interruption::TooSlow);
+        }
+        self.behind = true;
+        Ok(())
     }
 
     pub(super) async fn next(&mut self) -> Result<Option<EventBatch>, Interruption> {
@@ -135,7 +158,7 @@ impl Viewer {
                 match tokio::time::timeout(LOOK_AGAIN, self.live.recv()).await {
                     Ok(news) => news,
                     Err(_nothing_yet) => {
-                        self.behind = true;
+                        Box::pin(self.journal.look(&self.tenant, &self.run)).await?;
                         continue;
                     }
                 }
@@ -144,7 +167,14 @@ impl Viewer {
             };
             match news {
                 Ok(News::Until(seq)) => self.behind = seq > self.seen,
-                Ok(News::Batch(batch)) => {
+                Ok(News::Batch(queued)) => {
+                    let Some(batch) = queued.get() else {
+                        self.missed()?;
+                        continue;
+                    };
+                    // After a final event, storage shows if the run was resumed meanwhile. That holds for a viewer with a
+                    // number beyond the end, too, which is possible after a backup was restored.
+                    self.behind = batch.iter().any(is_end);
                     let new = batch.partition_point(|event| event.seq <= self.seen);
                     let Some(first) = batch.get(new) else {
                         continue;
@@ -159,12 +189,9 @@ impl Viewer {
                     };
                     self.seen = events.last().map_or(self.seen, |last| last.seq);
                     self.is_live = true;
-                    // After a final event, storage shows if the run was resumed meanwhile.
-                    self.behind = events.iter().any(|event| matches!(event.body, EventBody::Run { state, .. } if state.is_final()));
                     return Ok(Some(events));
                 }
-                Err(RecvError::Lagged(_)) if self.is_live => return Err(Interruption::TooSlow),
-                Err(RecvError::Lagged(_)) => self.behind = true,
+                Err(RecvError::Lagged(_)) => self.missed()?,
                 Err(RecvError::Closed) => {
                     self.behind = true;
                     self.closed = true;
@@ -172,4 +199,20 @@ impl Viewer {
             }
         }
     }
+}
+
+/// Number of events that a viewer takes at once: those within [`PAGE_BYTES`], and the one that exceeds it.
+fn fitting(events: &[Event]) -> usize {
+    let mut bytes = 0;
+    let fits = |event: &&Event| {
+        let fits = bytes < PAGE_BYTES;
+        bytes += event_bytes(event);
+        fits
+    };
+    events.iter().take_while(fits).count()
+}
+
+/// True for an end of the run.
+fn is_end(event: &Event) -> bool {
+    matches!(event.body, EventBody::Run { state, .. } if state.is_final())
 }

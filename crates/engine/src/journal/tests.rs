@@ -15,7 +15,7 @@ use store::{
 };
 
 use super::{
-    stream::{PAGE, Viewer},
+    stream::{PAGE, PAGE_BYTES, Viewer},
     *,
 };
 use crate::testing::resource;
@@ -351,6 +351,43 @@ async fn a_viewer_who_lags_is_cut_off_and_reads_the_rest_from_the_database() {
     assert!(is_dense(&seen) && seen.len() == 601);
     assert_eq!(stored.next().await.unwrap().unwrap().len(), 1);
     assert!(stored.next().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_viewer_of_stored_events_holds_few_long_ones() {
+    const LINE_BYTES: usize = 16 * 1024;
+    let (journal, _database) = journal().await;
+    let run = journal.of(&tenant(), "r", 0);
+    let long = |number| match line(number) {
+        Entry::Log(line) => Entry::Log(LogLine {
+            text: "x".repeat(LINE_BYTES),
+            ..line
+        }),
+        other => other,
+    };
+    run.write((0..100).map(long).collect()).await.unwrap();
+    run.write(vec![run_is(RunState::Succeeded, None)])
+        .await
+        .unwrap();
+    let mut stream = journal.stream(&tenant(), "r", 0);
+    let mut seen = Vec::new();
+    while let Some(events) = stream.next().await {
+        let events = events.unwrap();
+        assert!(events.bytes() < PAGE_BYTES + 2 * LINE_BYTES);
+        seen.extend_from_slice(&events);
+    }
+    assert!(is_dense(&seen) && seen.len() == 101);
+}
+
+/// Such as the viewer of a run from before a backup was restored.
+#[tokio::test]
+async fn a_viewer_beyond_the_last_event_sees_the_end_of_the_run() {
+    let (journal, _database) = journal().await;
+    let mut viewer = live_viewer(&journal, 1000);
+    let run = journal.of(&tenant(), "r", 0);
+    let end = run_is(RunState::Succeeded, None);
+    run.write(vec![line(1), end]).await.unwrap();
+    assert!(viewer.next().await.unwrap().is_none());
 }
 
 #[tokio::test]

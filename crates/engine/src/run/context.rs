@@ -31,7 +31,7 @@ use crate::{
 /// The context that all steps of a run share. A new login creates a new one.
 pub struct RunContext {
     pub core: Arc<Core>,
-    /// The deployment's catalogue, with its versions of the project's items.
+    /// The deployment's catalogue, with its versions of the items.
     pub catalog: Arc<Catalog>,
     pub tenant: Tenant,
     pub run: String,

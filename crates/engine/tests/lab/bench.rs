@@ -213,6 +213,12 @@ impl Bench {
         self.engine = Engine::start(config, self.operator.clone()).await.unwrap();
     }
 
+    /// As [`Bench::crash`], by an operator who brings other items.
+    pub async fn crash_with_catalog(&mut self, catalog: &Path) {
+        self.catalog = catalog.to_owned();
+        self.crash().await;
+    }
+
     /// As [`Bench::crash`], by an operator who gives up secrets that no key opens.
     pub async fn crash_despite_lost_keys(&mut self) {
         self.engine.shutdown().await;

@@ -27,6 +27,7 @@ mod marked;
 #[path = "../../../lab/tests/common/measure.rs"]
 mod measure;
 mod names;
+mod own_items;
 mod people;
 mod permission;
 mod random;

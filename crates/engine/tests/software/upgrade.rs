@@ -1,7 +1,8 @@
-//! Another version of a project's item on a deployment: it reaches one server after the other, and goes back if it fails.
+//! Another version of an item on a deployment: it reaches one server after the other, and goes back if it fails.
 
 use api::{OnFailure, UpgradeRequest};
 use engine::catalog::Stage;
+use tempfile::TempDir;
 use types::catalog::recipe::{Recipe, RecipeFile, RecipeOption};
 
 use super::*;
@@ -141,5 +142,49 @@ async fn a_new_version_rolls_out_and_a_bad_one_goes_back() {
         .await;
     assert_eq!(versions(&bench, id).await.0, "1.1.0");
     each_server_has(&bench, id, "second, quiet").await;
+    all_goes(bench, id).await;
+}
+
+/// A catalogue folder with the item.
+fn folder_with(item: &Recipe) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in item.files() {
+        let path = folder.path().join(&item.name).join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn an_item_of_the_server_stays_on_its_version_until_an_upgrade() {
+    let before = folder_with(&word("1.0.0", "first, {{ tone }}\n"));
+    let after = folder_with(&word("1.1.0", "second, {{ tone }}\n"));
+    let folder = before.path().to_str().unwrap();
+    let mut bench = on_docker_with(folder, "engine-own-upgrade", "172.31.59.0/24", BOOT).await;
+    let id = bench.deployed(TEMPLATE).await;
+    let id = id.as_str();
+    bench.crash_with_catalog(after.path()).await;
+    let both = || vec!["1.1.0".to_owned(), "1.0.0".to_owned()];
+    assert_eq!(versions(&bench, id).await, ("1.0.0".to_owned(), both()));
+
+    // Another change sets a component up with the deployment's version.
+    let host = "{host: {get_resource: two}";
+    let louder = TEMPLATE.replace(host, &format!("{host}, tone: loud"));
+    let changes = engine::Changes {
+        template: louder,
+        cloud: bench::facts(),
+        ..engine::Changes::default()
+    };
+    let started = bench.engine.update(&bench.actor, id, changes);
+    let (run, _) = story(&bench, &started.await.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    each_server_has(&bench, id, "first, .*").await;
+
+    let run = upgrade(&bench, id, "1.1.0").await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(versions(&bench, id).await, ("1.1.0".to_owned(), both()));
+    each_server_has(&bench, id, "second, .*").await;
     all_goes(bench, id).await;
 }

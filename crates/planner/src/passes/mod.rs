@@ -203,7 +203,6 @@ impl Model {
         for (_, spec) in &mut self.resources {
             let described = types.get(&spec.resource_type);
             let item = described.and_then(|described| described.component.as_ref());
-            let item = item.filter(|item| item.versioned);
             spec.version = item.map(|item| item.version.clone());
         }
     }

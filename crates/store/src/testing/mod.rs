@@ -417,6 +417,31 @@ pub async fn hidden_count(store: &Store) -> i64 {
     count(store, "SELECT COUNT(*) FROM hidden_parameters").await
 }
 
+/// Adds a component that was set up on a server: its type, the version of its item, and the server.
+pub async fn component_insert(
+    store: &Store,
+    deployment: &str,
+    name: &str,
+    (resource_type, version, server): (&str, &str, &str),
+) {
+    let spec = serde_json::json!({
+        "type": resource_type,
+        "properties": {"host": {"get_resource": server}},
+        "origin": {"from": "drawn"},
+        "requires": [server],
+        "version": version,
+    });
+    let query = sqlx::query(
+        "INSERT INTO resources (deployment, name, type, spec, state) VALUES ($1, $2, $3, $4, 'ready')",
+    );
+    let query = query
+        .bind(deployment)
+        .bind(name)
+        .bind(resource_type)
+        .bind(spec.to_string());
+    execute(store, query).await;
+}
+
 /// Removes all items of a version.
 pub async fn item_delete(store: &Store, version: &str) {
     execute(

@@ -38,7 +38,7 @@ pub struct CatalogItem {
     pub name: String,
     /// Display name.
     pub title: String,
-    /// Semantic version.
+    /// Semantic version. A deployment stays on the version that its components were set up with, until an upgrade.
     pub version: String,
     /// Summary in one line.
     pub summary: String,
@@ -79,10 +79,6 @@ pub struct CatalogItem {
     /// True if the role has [`INSTALLATION_TASKS`], which run before the components that it requires are ready.
     #[serde(default)]
     pub installs: bool,
-    /// True for an item of a project: a deployment stays on the version that its components were set up with, until an
-    /// upgrade. Items of Stackloom itself have only the version that this release brings.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub versioned: bool,
     /// Images that the item was tested on.
     #[serde(default)]
     pub tested: Vec<String>,

@@ -4,7 +4,7 @@
 //! folder), then the row with the archive. A crash in between leaves an unused folder, which the same upload uses
 //! again. Another server with the same database unpacks the archive into its own folder when it first needs the
 //! item. A version never changes. A deployment keeps the versions of its creation ([`Catalogs::of_deployment`]) until
-//! it has no component of that item any more.
+//! it has no component of that item any more. The server's own items are kept for deployments, too ([`own`]).
 //!
 //! A project's item cannot have the name of one of the server's own items: `Stackloom::Catalog::nginx` in a template
 //! must mean the same in every project, and in templates that projects exchange. If a later version of this program
@@ -18,6 +18,7 @@
 //! Only the server's operator removes a published item: first its row, then its folder, then a restart.
 
 mod drafts;
+mod own;
 mod versions;
 
 use std::{
@@ -162,7 +163,8 @@ impl Catalogs {
         all.entry(tenant.clone()).or_default().clone()
     }
 
-    /// Stores the versions of these types' items for a deployment. `catalog` is the one that the plan used.
+    /// Stores the versions of these types' items for a deployment. `catalog` is the one that the plan used. The files of
+    /// the server's own items are stored before ([`Catalogs::keep_own`]).
     pub async fn pin(
         &self,
         transaction: &mut Transaction,
@@ -171,7 +173,6 @@ impl Catalogs {
         types: &BTreeSet<&str>,
     ) -> Result<()> {
         let items = types.iter().filter_map(|name| catalog.of_type(name));
-        let items = items.filter(|item| item.uploaded.is_some());
         let pins = items.map(|item| Pin {
             item: item.described.name.clone(),
             version: item.described.version.clone(),
@@ -229,7 +230,7 @@ impl Catalogs {
         let seen = self.seen(tenant);
         let mut seen = seen.lock().await;
         let rows = self.store.item_list(tenant).await?;
-        if self.own.get(&name).is_some() && !rows.iter().any(|row| row.name == name) {
+        if !rows.iter().any(|row| row.name == name) && self.is_own(&name).await? {
             return Err(Error::ItemNameTaken(name));
         }
         let same = |row: &&ItemRow| row.name == name && row.version == version;
@@ -414,7 +415,6 @@ fn stored_item(row: &ItemRow, versions: Vec<String>, place: PathBuf) -> Result<I
     let test = files.get(TEST_FILE).filter(|_| is_draft);
     Ok(Item {
         described: CatalogItem {
-            versioned: true,
             // The version of a draft is not the one of its manifest.
             version: row.version.clone(),
             commands,

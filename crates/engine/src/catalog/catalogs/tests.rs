@@ -120,6 +120,90 @@ async fn a_deployment_keeps_the_version_that_it_was_made_with() {
     ));
 }
 
+/// A server on this database whose folder has the item `hello` in this version.
+fn server_with(store: &Store, data: &TempDir, version: &str, word: &str) -> Catalogs {
+    let folder = tempfile::tempdir().unwrap();
+    let files = unpack(&archive("hello", version, word), &Limits::default()).unwrap();
+    folder::store_files(&folder.path().join("hello"), &files).unwrap();
+    let own = Catalog::load(folder.path()).unwrap();
+    Catalogs::new(own, data.path(), store.clone())
+}
+
+#[tokio::test]
+async fn a_deployment_keeps_its_version_when_the_server_has_another_one() {
+    let data = tempfile::tempdir().unwrap();
+    let (store, demo) = (
+        store::testing::memory().await.store().clone(),
+        tenant("demo"),
+    );
+    let types = BTreeSet::from(["Stackloom::Catalog::hello"]);
+    store::testing::deployment_insert(&store, &demo, "d").await;
+    let change = async |catalogs: &Catalogs, catalog: &Catalog| {
+        catalogs.keep_own(catalog, &types).await.unwrap();
+        let mut transaction = store.begin("testing").await.unwrap();
+        let pinned = catalogs.pin(&mut transaction, (&demo, "d"), catalog, &types);
+        pinned.await.unwrap();
+        transaction.commit().await.unwrap();
+    };
+    let before = server_with(&store, &data, "1.0.0", "first");
+    change(&before, &before.of(&demo).await.unwrap()).await;
+
+    let after = server_with(&store, &data, "1.1.0", "second");
+    assert!(says(&after.of(&demo).await.unwrap(), "second"));
+    let kept = after.of_deployment(&demo, "d").await.unwrap();
+    assert!(says(&kept, "first"));
+    assert_eq!(kept.get("hello").unwrap().described.version, "1.0.0");
+    assert!(says(
+        &after.of_deployment(&demo, "e").await.unwrap(),
+        "second"
+    ));
+    // An unrelated change keeps the version.
+    change(&after, &kept).await;
+    assert!(says(
+        &after.of_deployment(&demo, "d").await.unwrap(),
+        "first"
+    ));
+
+    // An upgrade goes to the present version, and a roll-back to the stored one.
+    let versions = after.versions(&demo).await.unwrap();
+    assert_eq!(versions["hello"], ["1.1.0", "1.0.0"]);
+    let wanted = |version: &str| BTreeMap::from([("hello".to_owned(), version.to_owned())]);
+    let upgraded = after.with_versions(&demo, Some("d"), &wanted("1.1.0"));
+    change(&after, &upgraded.await.unwrap()).await;
+    assert!(says(
+        &after.of_deployment(&demo, "d").await.unwrap(),
+        "second"
+    ));
+    let back = after
+        .with_versions(&demo, Some("d"), &wanted("1.0.0"))
+        .await;
+    assert!(says(&back.unwrap(), "first"));
+    let missing = after
+        .with_versions(&demo, Some("d"), &wanted("2.0.0"))
+        .await;
+    assert_eq!(missing.unwrap_err().code(), "not-found");
+    let first = after.version(&demo, "hello", "1.0.0").await.unwrap();
+    assert_eq!(first.described.version, "1.0.0");
+
+    // The operator goes back: the newer version stays with its deployment and is not offered.
+    let back = server_with(&store, &data, "1.0.0", "first");
+    assert!(says(
+        &back.of_deployment(&demo, "d").await.unwrap(),
+        "second"
+    ));
+    assert_eq!(back.versions(&demo).await.unwrap()["hello"], ["1.0.0"]);
+
+    // A server without the item serves the deployment, and the name stays taken.
+    let without = Catalogs::new(Catalog::default(), data.path(), store.clone());
+    assert!(says(
+        &without.of_deployment(&demo, "d").await.unwrap(),
+        "second"
+    ));
+    let archive = archive("hello", "3.0.0", "mine");
+    let refused = without.publish(&demo, member("ada"), archive, None).await;
+    assert_eq!(refused.unwrap_err().code(), "item-name-taken");
+}
+
 #[tokio::test]
 async fn a_version_never_changes_and_names_of_the_servers_own_are_taken() {
     let folder = tempfile::tempdir().unwrap();
@@ -343,7 +427,8 @@ async fn a_draft_is_in_no_catalogue_until_a_deployment_asks_for_it() {
         "main.yml"
     );
     assert!(catalogs.of(&demo).await.unwrap().get("hello").is_none());
-    assert!(catalogs.versions(&demo).await.unwrap().is_empty());
+    let versions = catalogs.versions(&demo).await.unwrap();
+    assert!(!versions.contains_key("hello"));
 
     // A deployment that asks for it keeps it.
     let wanted = BTreeMap::from([("hello".to_owned(), first.clone())]);

@@ -27,7 +27,7 @@ impl Catalogs {
     /// deployment, as [`Catalogs::of`] with these versions.
     ///
     /// # Errors
-    /// If the project does not have one of the versions, or the database cannot be read.
+    /// If project and server do not have one of the versions, or the database cannot be read.
     pub async fn with_versions(
         &self,
         tenant: &Tenant,
@@ -40,7 +40,9 @@ impl Catalogs {
         };
         let rows = self.store.item_list(tenant).await?;
         for (name, version) in versions {
-            find(&rows, name, version)?;
+            if self.own_version(&rows, name, version).await?.is_none() {
+                find(&rows, name, version)?;
+            }
         }
         let pins = pins.into_iter().map(|pin| (pin.item, pin.version));
         let all = pins.chain(versions.clone()).collect();
@@ -55,42 +57,48 @@ impl Catalogs {
         let catalog = self.of(tenant).await?;
         let is_newest = |(name, version): (&String, &String)| {
             let newest = catalog.get(name);
-            let newest = newest.filter(|item| item.uploaded.is_some());
             newest.is_some_and(|item| item.described.version == *version)
         };
         if versions.iter().all(is_newest) {
             return Ok(catalog);
         }
-        let rows = self.store.item_list(tenant).await?.into_iter();
-        let rows = rows.filter(|row| versions.get(&row.name) == Some(&row.version));
+        let rows = self.store.item_list(tenant).await?;
         let mut others = catalog.items.clone();
         others.retain(|name, _| !versions.contains_key(name));
+        for (name, version) in versions {
+            if let Some(own) = self.own_version(&rows, name, version).await? {
+                others.insert(name.clone(), own);
+            }
+        }
         let others = Arc::new(Catalog::of(others, Vec::new()));
+        let rows = rows.into_iter();
+        let rows = rows.filter(|row| versions.get(&row.name) == Some(&row.version));
         let rows = rows.map(|row| (row, Vec::new())).collect();
         let (catalog, _) = self.read(tenant, others, rows).await?;
         Ok(catalog)
     }
 
-    /// All published versions of each of the project's items, newest first, by name.
+    /// All versions of each item that a deployment can change to, newest first, by name: the published ones of the
+    /// project's items, and the present and the stored ones of the server's own.
     ///
     /// # Errors
     /// If the database cannot be read.
     pub async fn versions(&self, tenant: &Tenant) -> Result<BTreeMap<String, Vec<String>>> {
-        let newest = newest(self.store.item_list(tenant).await?).into_iter();
-        let versions = newest.map(|(row, versions)| (row.name, versions));
-        Ok(versions.collect())
+        let rows = self.store.item_list(tenant).await?;
+        let mut versions = self.own_versions().await?;
+        versions.retain(|name, _| !rows.iter().any(|row| row.name == *name));
+        versions.extend(newest(rows).into_iter().map(|(row, all)| (row.name, all)));
+        Ok(versions)
     }
 
-    /// One version of an item. Of the server's own items, there is one.
+    /// One version of an item. The server's own items have the present version and those that deployments use or used.
     ///
     /// # Errors
     /// If the project does not have it, or it cannot be read.
     pub async fn version(&self, tenant: &Tenant, name: &str, version: &str) -> Result<Arc<Item>> {
         let rows = self.store.item_list(tenant).await?;
-        let is_uploaded = rows.iter().any(|row| row.name == name);
-        let own = self.own.get(name).filter(|_| !is_uploaded);
-        if let Some(own) = own.filter(|item| item.described.version == version) {
-            return Ok(own.clone());
+        if let Some(own) = self.own_version(&rows, name, version).await? {
+            return Ok(own);
         }
         let row = find(&rows, name, version)?.clone();
         let nothing = Arc::new(Catalog::default());

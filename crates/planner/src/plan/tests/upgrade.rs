@@ -1,4 +1,4 @@
-//! Another version of a project's item: its components are set up again, one after the other, and their consumers follow.
+//! Another version of an item: its components are set up again, one after the other, and their consumers follow.
 
 use super::{update::made, *};
 use crate::testing::types_with;
@@ -21,12 +21,11 @@ fn farm() -> String {
     )
 }
 
-/// The types with this version of nginx as an item of the project.
+/// The types with this version of nginx.
 fn with_version(version: &str) -> Registry {
     types_with(|item| match item.name.as_str() {
         "nginx" => CatalogItem {
             version: version.to_owned(),
-            versioned: true,
             ..item
         },
         _ => item,
@@ -102,23 +101,16 @@ fn a_batch_of_components_gets_another_version_at_the_same_time() {
 }
 
 #[test]
-fn the_same_version_and_an_item_of_stackloom_change_nothing() {
+fn the_same_version_changes_nothing() {
     let types = with_version("1.0.0");
     assert_eq!(changed(&planned(&types, &deployed_with(&types))), []);
-    let own = |version: &str| {
-        types_with(|item| CatalogItem {
-            version: version.to_owned(),
-            ..item
-        })
-    };
-    assert_eq!(
-        changed(&planned(&own("2.0.0"), &deployed_with(&own("1.0.0")))),
-        []
-    );
 }
 
 #[test]
 fn a_component_without_a_recorded_version_stays_as_it_is() {
-    let before = deployed_with(&types());
+    let mut before = deployed_with(&with_version("1.0.0"));
+    for spec in before.resources.values_mut() {
+        spec.version = None;
+    }
     assert_eq!(changed(&planned(&with_version("1.1.0"), &before)), []);
 }

@@ -37,7 +37,6 @@ impl Reader<'_> {
             health: Vec::new(),
             removes: false,
             installs: false,
-            versioned: false,
             tested: Vec::new(),
         };
         let Some(root) = self.root.take().filter(|root| root.entries().is_some()) else {
