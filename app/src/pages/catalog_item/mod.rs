@@ -87,7 +87,7 @@ fn Body(
     let lint = Lint::default();
     let versions = uploaded.as_ref().map(|it| it.versions.clone());
     let versions = versions.unwrap_or_default();
-    // A draft, or a version that the server does not have any more, has no newest one beside it.
+    // The catalogue can have no version of the item: then this one is a draft, or of an item that is gone.
     let is_newest = newest.as_ref() == Some(&item.version);
     let newest = newest.filter(|newest| *newest != item.version);
     let is_draft = is_draft(&item.version);
