@@ -7,16 +7,21 @@
 //! Compute API, "Servers with volume attachments"; Block Storage API v3, "Volumes".
 
 use async_trait::async_trait;
+use openstack::block_storage::Volume;
 use openstack::server_actions::ActionOutcome;
 use serde_json::{Map, Value, json};
 
 use super::nova_requests::{outcome, reason, take_up};
 use super::properties::{Properties, if_valid};
+use super::record;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 /// Nova's names of the actions in its record of requests.
 pub(super) const ATTACH: &str = "attach_volume";
 pub(super) const DETACH: &str = "detach_volume";
+/// Key in the metadata of a volume that its restoration from a snapshot has detached: server and device, separated by a
+/// space.
+pub(super) const DETACHED: &str = "stackloom-detached";
 
 pub(super) struct VolumeAttachment;
 
@@ -27,7 +32,13 @@ impl Driver for VolumeAttachment {
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let (server, volume) = named(context).await?;
+        let (server, found) = named(context).await?;
+        let volume = found.id;
+        // A restoration that ended early left it. A later one must not attach the volume to that server.
+        if found.metadata.contains_key(DETACHED) {
+            let storage = context.session.block_storage();
+            record::done_if_gone(storage.volume_unset_metadata(&volume, DETACHED).await)?;
+        }
         let device = Properties::of(context.properties).filled("mountpoint")?;
         let compute = context.session.compute();
         let given = compute
@@ -89,7 +100,7 @@ impl Driver for VolumeAttachment {
         let id = match physical_id {
             Some(id) => id.to_string(),
             None => match if_valid(named(context).await)? {
-                Some((server, volume)) => format!("{server}:{volume}"),
+                Some((server, volume)) => format!("{server}:{}", volume.id),
                 None => return Ok(()),
             },
         };
@@ -158,13 +169,13 @@ async fn not_attached(
     )))
 }
 
-async fn named(context: &Context<'_>) -> Result<(String, String), DriverError> {
+async fn named(context: &Context<'_>) -> Result<(String, Volume), DriverError> {
     let properties = Properties::of(context.properties);
     let server = properties.required("instance_uuid")?;
     let volume = properties.required("volume_id")?;
     let found = context.session.block_storage().volume_find(&volume).await;
     let volume = found.map_err(|error| properties.looked_up("volume_id", error))?;
-    Ok((server, volume.id))
+    Ok((server, volume))
 }
 
 fn parts(physical_id: &str) -> (&str, &str) {

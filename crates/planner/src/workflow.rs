@@ -192,6 +192,16 @@ impl ResourceSpec {
         )
     }
 
+    /// The devices of a server: the entries of its device mappings.
+    pub fn devices(&self) -> impl Iterator<Item = &Expr> {
+        let mappings = ["block_device_mapping_v2", "block_device_mapping"].into_iter();
+        let mappings = mappings.filter_map(move |name| self.properties.get(name));
+        mappings.flat_map(|mapping| match mapping {
+            Expr::List(entries) => entries.as_slice(),
+            _ => &[],
+        })
+    }
+
     /// The secret of one consumer of a component, in the component's list of consumers: a role variable that
     /// `passes::consumers` sets.
     pub fn secret_of(&self, consumer: &str, list: &str) -> Option<&Expr> {

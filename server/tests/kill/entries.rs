@@ -290,19 +290,21 @@ impl Scene {
         assert!(self.own_host_keys() >= 2, "{label}: of app and web0");
     }
 
-    /// Checks that the run of a snapshot has succeeded, and that there is one image of each server and nothing else that is new.
+    /// Checks that the run of a snapshot has succeeded, and that there is one image of each server, one snapshot of each volume
+    /// and nothing else that is new.
     async fn is_taken_once(&self, started: &Value, snapshot: &str, label: &str) {
         self.succeeded(snapshot, label).await;
         let all = self.program.get(&snapshots(started)).await;
         let mut all = all.as_array().unwrap().iter();
         let taken = all.find(|one| one["id"] == snapshot).unwrap();
         let parts = taken["parts"].as_array().unwrap().iter();
-        let images: BTreeSet<&str> = parts
+        let ids: BTreeSet<&str> = parts
             .map(|part| part["snapshot_id"].as_str().unwrap())
             .collect();
-        assert_eq!(images.len(), SERVERS + 1, "{label}: {taken:#}");
+        let new = [["image"; SERVERS + 1].as_slice(), &["snapshot"; SERVERS]].concat();
+        assert_eq!(ids.len(), new.len(), "{label}: {taken:#}");
         let mut expected = self.kinds.clone();
-        expected.extend(images.iter().map(|_| "image".to_owned()));
+        expected.extend(new.into_iter().map(str::to_owned));
         expected.sort_unstable();
         assert_eq!(self.kinds(), expected, "{label}: {:?}", self.left());
     }

@@ -16,13 +16,11 @@ use openstack::server_actions::ActionOutcome;
 use serde_json::{Value, json};
 
 use super::super::nova_requests::{outcome, reason};
-use super::super::volume_attachment::{ATTACH, DETACH, VolumeAttachment};
+use super::super::volume_attachment::{ATTACH, DETACH, DETACHED, VolumeAttachment};
 use super::super::{marker, record};
 use super::{Volume, effect};
 use crate::driver::{Context, Driver, DriverError, Progress, Ready, Restore};
 
-/// The metadata key of a detached volume's server and device, separated by a space.
-const DETACHED: &str = "stackloom-detached";
 /// The attribute of a ready snapshot with its size in bytes.
 const SIZE: &str = "size";
 

@@ -109,6 +109,7 @@ impl Attempt {
         let Ok(spec) = self.spec() else {
             return Ok(None);
         };
+        let with_volume;
         let server = if is_software(&spec.resource_type) {
             // Software goes with its server, unless the step was led to the server.
             let stays = |host: &&str| {
@@ -120,15 +121,16 @@ impl Attempt {
             let is_there = known.is_some_and(|entry| entry.physical_id.is_some());
             (is_there || self.step.replaces.is_some()).then_some(name)
         } else if kind == StepKind::Restore && spec.resource_type == types::VOLUME {
-            return Ok(self.server_with_volume());
+            with_volume = self.server_with_volume(name);
+            with_volume.as_deref()
         } else {
             None
         };
         Ok(server.map(|server| copy_of(server).unwrap_or(server).to_owned()))
     }
 
-    /// The server that has the volume of the step by an attachment of the deployment.
-    fn server_with_volume(&self) -> Option<String> {
+    /// The server that has the volume of the step, by an attachment of the deployment or as one of its devices.
+    fn server_with_volume(&self, name: &str) -> Option<String> {
         let volume = self.step.server_id.as_deref()?;
         let known = &self.run_context.known;
         let server_of = |entry: &ResourceEntry| {
@@ -136,11 +138,20 @@ impl Attempt {
             let (server, attached) = id.split_once(':')?;
             (attached == volume).then(|| server.to_owned())
         };
-        let (_, attachment) = known.find(|entry| {
+        let attachment = known.find(|entry| {
             entry.spec.resource_type == types::VOLUME_ATTACHMENT && server_of(entry).is_some()
-        })?;
-        let server = server_of(&attachment)?;
-        known.with_id(&server).into_iter().next()
+        });
+        let attached = attachment.and_then(|(_, entry)| server_of(&entry));
+        let attached = attached.and_then(|id| known.with_id(&id).into_iter().next());
+        attached.or_else(|| {
+            let has_device = |entry: &ResourceEntry| {
+                let mut devices = entry.spec.devices();
+                devices.any(|device| device.resources().contains(&name))
+            };
+            let server =
+                known.find(|entry| entry.spec.resource_type == types::SERVER && has_device(entry));
+            server.map(|(server, _)| server)
+        })
     }
 
     /// Reads the resources again for a command that has locked its server, and checks that the command is still for them.

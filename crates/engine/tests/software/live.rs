@@ -139,7 +139,7 @@ async fn every_form_of_a_program_is_live_as_it_was_written_and_hides_what_it_mus
     assert!(
         out("Apt")
             .concat()
-            .contains("tini is already the newest version")
+            .contains("procps is already the newest version")
     );
     let engine = output(&events, "Silence", LogStream::Engine);
     assert_eq!(engine, ["still running, 10 s"]);

@@ -107,7 +107,12 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks the update policy. Its keys depend on the type; most types have none.
-    pub(super) fn update_policy(&mut self, resource: &Resource, described: &ResourceType, path: &Path<'_>) {
+    pub(super) fn update_policy(
+        &mut self,
+        resource: &Resource,
+        described: &ResourceType,
+        path: &Path<'_>,
+    ) {
         let path = path.key("update_policy");
         let Some(policy) = &resource.update_policy else {
             return;

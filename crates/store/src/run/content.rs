@@ -109,7 +109,9 @@ mod tests {
     use super::CONTENTS_BYTES_MAX;
     use crate::{
         NewRun, Outcome,
-        testing::{Database, deployment_insert, deployment_insert_with_run, strangers, tenant},
+        testing::{
+            Database, deployment_insert, deployment_insert_with_run, run_insert, strangers, tenant,
+        },
     };
 
     #[tokio::test]

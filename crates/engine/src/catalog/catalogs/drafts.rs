@@ -46,7 +46,8 @@ impl Catalogs {
     /// If there is no such draft, or a deployment uses it or would return to it.
     pub async fn delete_draft(&self, tenant: &Tenant, (name, version): (&str, &str)) -> Result<()> {
         // Beside uploads, so that the files of one of them stay.
-        let mut seen = self.seen.lock().await;
+        let seen = self.seen(tenant);
+        let mut seen = seen.lock().await;
         let rows = self.store.item_list(tenant).await?;
         find(&rows, name, version)?;
         if !is_draft(version) {
@@ -68,7 +69,7 @@ impl Catalogs {
                 )));
             }
         }
-        seen.remove(tenant);
+        *seen = None;
         self.remove_unused_folders(tenant, name).await
     }
 

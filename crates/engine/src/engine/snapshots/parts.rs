@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::{LeftAlone, ResourceState, Snapshot, SnapshotPart, SnapshotScope};
 use hot::expr::Expr;
-use planner::workflow::{Origin, ResourceSpec, copy_of};
+use planner::workflow::{Origin, copy_of};
 use serde_json::Value;
 use store::{ResourceRow, SnapshotPartRow, SnapshotRow};
 use types::{SERVER, VOLUME, VOLUME_ATTACHMENT};
 
 use crate::run::restoration_of;
-
-/// Properties of servers that name volumes.
-const DEVICES: [&str; 2] = ["block_device_mapping_v2", "block_device_mapping"];
 
 /// Ids in the cloud of resources with parts in newer snapshots.
 pub(super) type Newer = BTreeSet<String>;
@@ -155,20 +152,10 @@ fn boot_disks(there: &[ResourceRow]) -> BTreeSet<&str> {
     let servers = servers.filter(|spec| spec.resource_type == SERVER);
     let devices = servers.flat_map(|spec| {
         let has_image = spec.properties.contains_key("image");
-        devices(spec).filter(move |device| is_boot_disk(device, has_image))
+        spec.devices()
+            .filter(move |device| is_boot_disk(device, has_image))
     });
     devices.flat_map(Expr::resources).collect()
-}
-
-/// The entries of a server's device mappings.
-fn devices(server: &ResourceSpec) -> impl Iterator<Item = &Expr> {
-    let mappings = DEVICES
-        .iter()
-        .filter_map(move |name| server.properties.get(*name));
-    mappings.flat_map(|mapping| match mapping {
-        Expr::List(entries) => &entries[..],
-        _ => &[],
-    })
 }
 
 /// True if a server boots from a device. Without an index, it is the first disk of a server that has no image.
@@ -199,7 +186,7 @@ pub(super) fn servers_of_volumes(there: &[ResourceRow]) -> BTreeMap<&str, &str> 
             servers.insert(volume, server);
         }
         if one.spec.resource_type == SERVER {
-            let names = devices(&one.spec).flat_map(Expr::resources);
+            let names = one.spec.devices().flat_map(Expr::resources);
             let volumes = names.filter_map(id_of);
             servers.extend(volumes.map(|volume| (volume, id)));
         }
@@ -276,7 +263,7 @@ mod tests {
                 ("boot_index".into(), index),
             ])
         });
-        (DEVICES[0], Expr::List(devices.collect()))
+        ("block_device_mapping_v2", Expr::List(devices.collect()))
     }
 
     fn reasons(left: &[LeftAlone]) -> Vec<(&str, &str)> {
