@@ -91,7 +91,8 @@ impl Scene {
 
     /// Asks once and shows the answer. `None` if the page is left.
     async fn route_once(self) -> Option<Routed> {
-        let routing = Routing::of(&self.drawing.try_get_value()?);
+        let drawing = self.drawing.try_get_value()?;
+        let routing = Routing::of(&drawing);
         let lines = worker::routed(&routing).await;
         let drawing = self.drawing.try_get_value()?;
         // A drag has its own lines. They are routed after it.

@@ -87,10 +87,10 @@ fn Body(
     let lint = Lint::default();
     let versions = uploaded.as_ref().map(|it| it.versions.clone());
     let versions = versions.unwrap_or_default();
-    // A draft is not among the versions.
+    // The catalogue can have no version of the item: then this one is a draft, or of an item that is gone.
+    let is_newest = newest.as_ref() == Some(&item.version);
     let newest = newest.filter(|newest| *newest != item.version);
     let is_draft = is_draft(&item.version);
-    let is_newest = newest.is_none() && !is_draft;
     let is_own = uploaded.is_some() && is_newest;
     let fact =
         |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
