@@ -18,7 +18,10 @@ use crate::{
 
 /// The section of the deployment's scaling groups, or nothing if it has none.
 #[component]
-pub fn Groups(deployment: Load<Deployment>) -> impl IntoView {
+pub fn Groups(
+    /// The deployment.
+    deployment: Load<Deployment>,
+) -> impl IntoView {
     let scale = scaler(deployment);
     let has_groups =
         Memo::new(move |_| deployment.with(|it| it.is_some_and(|it| !it.groups.is_empty())));

@@ -14,7 +14,10 @@ use crate::{
 
 /// The section of the permission. Nothing for a deployment without resources in the cloud.
 #[component]
-pub fn PermissionSection(deployment: Load<Deployment>) -> impl IntoView {
+pub fn PermissionSection(
+    /// The deployment.
+    deployment: Load<Deployment>,
+) -> impl IntoView {
     let shown = Memo::new(move |_| {
         deployment.with(|it| {
             it.filter(|it| it.state != DeploymentState::Undeployed)

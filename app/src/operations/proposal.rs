@@ -38,7 +38,7 @@ pub struct Proposals {
 
 impl Proposals {
     /// Proposals of the current page.
-    pub fn new() -> Proposals {
+    pub(crate) fn new() -> Proposals {
         let navigate = StoredValue::new_local(use_navigate());
         let open = move |address: String| {
             navigate.try_with_value(|navigate| navigate(&address, NavigateOptions::default()));
