@@ -45,7 +45,7 @@ pub async fn check_deployments(services: Services) {
                         let services = services.clone();
                         checks.spawn(async move {
                             let _turn = place.turn(due.tenant()).await;
-                            check(&services, due).await;
+                            Box::pin(check(&services, due)).await;
                         });
                     }
                 }
