@@ -168,7 +168,8 @@ async fn a_deployment_keeps_its_version_when_the_server_has_another_one() {
     let versions = after.versions(&demo).await.unwrap();
     assert_eq!(versions["hello"], ["1.1.0", "1.0.0"]);
     let wanted = |version: &str| BTreeMap::from([("hello".to_owned(), version.to_owned())]);
-    let upgraded = after.with_versions(&demo, Some("d"), &wanted("1.1.0"));
+    let wanted = wanted("1.1.0");
+    let upgraded = after.with_versions(&demo, Some("d"), &wanted);
     change(&after, &upgraded.await.unwrap()).await;
     assert!(says(
         &after.of_deployment(&demo, "d").await.unwrap(),
@@ -469,7 +470,8 @@ async fn a_draft_is_in_no_catalogue_until_a_deployment_asks_for_it() {
     let kept_for = kept_for.unwrap_err();
     assert_eq!(kept_for.code(), "not-possible-now");
     assert!(kept_for.to_string().contains("`d`"), "{kept_for}");
-    let foreign = catalogs.delete_draft(&tenant("other"), ("hello", &others));
+    let elsewhere = tenant("other");
+    let foreign = catalogs.delete_draft(&elsewhere, ("hello", &others));
     assert_eq!(foreign.await.unwrap_err().code(), "not-found");
     let drafts = catalogs.drafts(&demo).await.unwrap();
     assert_eq!(drafts.len(), 3);
