@@ -168,8 +168,8 @@ async fn a_deployment_keeps_its_version_when_the_server_has_another_one() {
     let versions = after.versions(&demo).await.unwrap();
     assert_eq!(versions["hello"], ["1.1.0", "1.0.0"]);
     let wanted = |version: &str| BTreeMap::from([("hello".to_owned(), version.to_owned())]);
-    let wanted = wanted("1.1.0");
-    let upgraded = after.with_versions(&demo, Some("d"), &wanted);
+    let next = wanted("1.1.0");
+    let upgraded = after.with_versions(&demo, Some("d"), &next);
     change(&after, &upgraded.await.unwrap()).await;
     assert!(says(
         &after.of_deployment(&demo, "d").await.unwrap(),
