@@ -339,7 +339,8 @@ mod tests {
                 ("my_item", "1.0.0"),
             ] {
                 let ada = ("ada", "ada");
-                let inserted = store.item_insert(&tenant(), (name, version), "d", 1, ada, b"x");
+                let tenant = tenant();
+                let inserted = store.item_insert(&tenant, (name, version), "d", 1, ada, b"x");
                 assert_eq!(inserted.await.unwrap(), Outcome::Done);
             }
             use_version("1.0.0", DeploymentState::Deployed).await;

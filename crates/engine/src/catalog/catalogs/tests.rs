@@ -523,7 +523,7 @@ async fn a_project_has_only_so_many_items() {
         let stored = catalogs
             .store
             .item_insert(&demo, key, "digest", 1, ("ada", "ada"), b"");
-        stored.await.unwrap();
+        assert_eq!(stored.await.unwrap(), store::Outcome::Done);
     }
     let full = publish("world", "1.0.0").await.unwrap_err();
     assert_eq!(full.code(), "project-full");
