@@ -479,7 +479,8 @@ mod tests {
             for stranger in crate::testing::strangers() {
                 assert_eq!(store.design_bytes(&stranger).await.unwrap(), 0);
             }
-            store.design_delete(&tenant, &id).await.unwrap();
+            let deleted = store.design_delete(&tenant, &id).await.unwrap();
+            assert_eq!(deleted, Outcome::Done);
             assert_eq!(bytes().await, 0);
         }
     }
