@@ -198,7 +198,7 @@ mod tests {
             let item = catalog.get(name).unwrap();
             let files = item.files().unwrap();
             let text = |path: &str| String::from_utf8(files[path].clone()).unwrap();
-            assert!(text("tasks/main.yml").starts_with("- name: Refuse values"));
+            assert!(text("tasks/main.yml").starts_with("- name: Validate the properties"));
             assert!(item.described.readme.starts_with("# "));
             assert!(item.described.icon.starts_with("<svg"));
             // The default in a form must be the value that the role uses without an input.
