@@ -273,7 +273,7 @@ async fn revert(
 ) -> Result<Progress, DriverError> {
     let storage = context.session.block_storage();
     let refused = match mismatch(context, volume, snapshot).await? {
-        Some(why) => DriverError::Other(why),
+        Some(why) => why,
         None => match storage.volume_revert(&volume.id, snapshot).await {
             Ok(request) => {
                 context.accepted.note(effect::REVERT, &volume.id, request);
@@ -283,14 +283,15 @@ async fn revert(
             Err(error) if error.is_transient() || error.is_unauthorized() => {
                 return Err(error.into());
             }
-            Err(error) => error.into(),
+            Err(error) => error.to_string(),
         },
     };
     if volume.metadata.contains_key(DETACHED) {
         attach(context, volume).await?;
         record::done_if_gone(storage.volume_unset_metadata(&volume.id, DETACHED).await)?;
     }
-    Err(refused)
+    // A repetition would detach the volume again.
+    Ok(Progress::Failed(refused))
 }
 
 /// Attaches a volume to the server that had it, or returns the progress. Ready at once if none had it.
