@@ -240,7 +240,7 @@ async fn accepted(request: RequestBuilder) -> Response {
 /// A deployment whose run waits at [`HOOK`]. Returns the ids of both.
 async fn deploy(browser: &Browser) -> (String, String) {
     let body = json!({
-        "name": "behind a proxy",
+        "name": "behind-a-proxy",
         "template": TEMPLATE,
         "files": {"hooks.yaml": "resource_registry: {resources: {front: {hooks: pre-create}}}\n"},
         "environments": ["hooks.yaml"],
