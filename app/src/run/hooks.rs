@@ -36,9 +36,11 @@ fn HookNote(view: RunView, step: String) -> impl IntoView {
     let toasts = use_toasts();
     let sent = RwSignal::new(false);
     let said = said(&step);
+    let session = use_session();
+    let step = StoredValue::new(step);
     let go_on = move |_| {
         sent.set(true);
-        let (run, step) = (view.id.get_untracked(), step.clone());
+        let (run, step) = (view.id.get_untracked(), step.get_value());
         leptos::task::spawn_local(async move {
             if let Err(problem) = client::run_release(&run, &step).await {
                 toasts.problem(&problem);
@@ -46,13 +48,15 @@ fn HookNote(view: RunView, step: String) -> impl IntoView {
             }
         });
     };
-    let button = use_session().can_change().then(|| {
-        view! {
-            <button type="button" class="button" data-look="primary" data-size="small" disabled=move || sent.get() on:click=go_on>
-                <Icon name="play" />"Continue"
-            </button>
-        }
-    });
+    let button = move || {
+        session.can_change().then(|| {
+            view! {
+                <button type="button" class="button" data-look="primary" data-size="small" disabled=move || sent.get() on:click=go_on>
+                    <Icon name="play" />"Continue"
+                </button>
+            }
+        })
+    };
     view! {
         <p class="run-old" role="status">
             <Icon name="hand" />
