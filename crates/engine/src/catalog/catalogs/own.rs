@@ -11,7 +11,7 @@ use std::{
 
 use hot::diagnostic::Diagnostic;
 use store::{ItemRow, ServerItemRow};
-use types::catalog::{CatalogItem, precedence};
+use types::catalog::{CatalogItem, is_draft, precedence};
 
 use super::{Catalogs, blocking};
 use crate::{
@@ -70,14 +70,15 @@ impl Catalogs {
     }
 
     /// A version of one of the server's own items: the present one, or a stored one. `None` if there is no such version,
-    /// or if the project, whose rows these are, has an item of that name.
+    /// or if the project, whose rows these are, has published an item of that name.
     pub(super) async fn own_version(
         &self,
         rows: &[ItemRow],
         name: &str,
         version: &str,
     ) -> Result<Option<Arc<Item>>> {
-        if rows.iter().any(|row| row.name == name) {
+        let is_published = |row: &ItemRow| row.name == name && !is_draft(&row.version);
+        if rows.iter().any(is_published) {
             return Ok(None);
         }
         let present = self.own.get(name);

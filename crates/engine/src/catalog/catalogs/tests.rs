@@ -205,6 +205,39 @@ async fn a_deployment_keeps_its_version_when_the_server_has_another_one() {
     assert_eq!(refused.unwrap_err().code(), "item-name-taken");
 }
 
+/// The server got an item whose name a draft of the project has.
+#[tokio::test]
+async fn a_draft_does_not_hide_the_versions_of_the_servers_own_item() {
+    let data = tempfile::tempdir().unwrap();
+    let (store, demo) = (
+        store::testing::memory().await.store().clone(),
+        tenant("demo"),
+    );
+    let empty = Catalogs::new(Catalog::default(), data.path(), store.clone());
+    let mine = archive("hello", "1.0.0", "mine");
+    let draft = empty.store_draft(&demo, member("ada"), mine, None).await;
+    let draft = draft.unwrap().item.described.version.clone();
+
+    let types = BTreeSet::from(["Stackloom::Catalog::hello"]);
+    let before = server_with(&store, &data, "1.0.0", "first");
+    let catalog = before.of(&demo).await.unwrap();
+    before.keep_own(&catalog, &types).await.unwrap();
+    let after = server_with(&store, &data, "1.1.0", "second");
+    let versions = after.versions(&demo).await.unwrap();
+    assert_eq!(versions["hello"], ["1.1.0", "1.0.0"]);
+    for (version, word) in [
+        ("1.0.0", "first"),
+        ("1.1.0", "second"),
+        (draft.as_str(), "mine"),
+    ] {
+        let wanted = BTreeMap::from([("hello".to_owned(), version.to_owned())]);
+        let catalog = after.with_versions(&demo, None, &wanted).await.unwrap();
+        assert!(says(&catalog, word), "{version}");
+        let item = after.version(&demo, "hello", version).await.unwrap();
+        assert_eq!(item.described.version, version);
+    }
+}
+
 #[tokio::test]
 async fn a_version_never_changes_and_names_of_the_servers_own_are_taken() {
     let folder = tempfile::tempdir().unwrap();

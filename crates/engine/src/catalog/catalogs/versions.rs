@@ -86,7 +86,6 @@ impl Catalogs {
     pub async fn versions(&self, tenant: &Tenant) -> Result<BTreeMap<String, Vec<String>>> {
         let rows = self.store.item_list(tenant).await?;
         let mut versions = self.own_versions().await?;
-        versions.retain(|name, _| !rows.iter().any(|row| row.name == *name));
         versions.extend(newest(rows).into_iter().map(|(row, all)| (row.name, all)));
         Ok(versions)
     }
