@@ -8,8 +8,8 @@
 //!
 //! A project's item cannot have the name of one of the server's own items: `Stackloom::Catalog::nginx` in a template
 //! must mean the same in every project, and in templates that projects exchange. If a later version of this program
-//! contains an item whose name a project already uses, the project's own item takes precedence, so that its deployments
-//! do not change.
+//! contains an item whose name a project has published already, the project's own item takes precedence, so that its
+//! deployments do not change.
 //!
 //! A draft is a version that is in no catalogue: only a deployment that asks for it uses it. Its version has a part of the
 //! digest of its files, so it does not change either. The same user's next draft of the item, or the published version,
@@ -230,7 +230,7 @@ impl Catalogs {
         let seen = self.seen(tenant);
         let mut seen = seen.lock().await;
         let rows = self.store.item_list(tenant).await?;
-        if !rows.iter().any(|row| row.name == name) && self.is_own(&name).await? {
+        if !is_published(&rows, &name) && self.is_own(&name).await? {
             return Err(Error::ItemNameTaken(name));
         }
         let same = |row: &&ItemRow| row.name == name && row.version == version;
@@ -458,6 +458,12 @@ fn bytes_on_disk(files: &Files) -> i64 {
         .values()
         .map(|file| file.len().div_ceil(BLOCK_BYTES).max(1));
     ((blocks.sum::<usize>() + folders.len()) * BLOCK_BYTES) as i64
+}
+
+/// True if a project, whose rows these are, has published an item of this name.
+fn is_published(rows: &[ItemRow], name: &str) -> bool {
+    rows.iter()
+        .any(|row| row.name == name && !is_draft(&row.version))
 }
 
 /// The newest published version of each name, with the names of all its versions, newest first.

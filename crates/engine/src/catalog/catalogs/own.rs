@@ -11,9 +11,9 @@ use std::{
 
 use hot::diagnostic::Diagnostic;
 use store::{ItemRow, ServerItemRow};
-use types::catalog::{CatalogItem, is_draft, precedence};
+use types::catalog::{CatalogItem, precedence};
 
-use super::{Catalogs, blocking};
+use super::{Catalogs, blocking, is_published};
 use crate::{
     Error, Result,
     catalog::{Catalog, Content, ITEM_BYTES_MAX, Item, Limits, check, digest, pack, unpack},
@@ -77,8 +77,7 @@ impl Catalogs {
         name: &str,
         version: &str,
     ) -> Result<Option<Arc<Item>>> {
-        let is_published = |row: &ItemRow| row.name == name && !is_draft(&row.version);
-        if rows.iter().any(is_published) {
+        if is_published(rows, name) {
             return Ok(None);
         }
         let present = self.own.get(name);

@@ -236,6 +236,10 @@ async fn a_draft_does_not_hide_the_versions_of_the_servers_own_item() {
         let item = after.version(&demo, "hello", version).await.unwrap();
         assert_eq!(item.described.version, version);
     }
+    // A published item would hide the versions that deployments use.
+    let mine = archive("hello", "2.0.0", "mine");
+    let refused = after.publish(&demo, member("ada"), mine, None).await;
+    assert_eq!(refused.unwrap_err().code(), "item-name-taken");
 }
 
 #[tokio::test]
