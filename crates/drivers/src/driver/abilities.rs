@@ -292,7 +292,8 @@ pub trait Restore: Snapshot {
         physical_id: &str,
     ) -> Result<Option<String>, DriverError>;
 
-    /// Restores a resource from a snapshot, given by its id, or returns the progress.
+    /// Restores a resource from a snapshot, given by its id, or returns the progress. The occasion is the same for all
+    /// attempts of a run, and differs from those of other runs.
     ///
     /// # Errors
     /// The cloud refuses the request.
@@ -301,6 +302,7 @@ pub trait Restore: Snapshot {
         context: &Context<'_>,
         physical_id: &str,
         snapshot: &str,
+        occasion: &str,
     ) -> Result<Progress, DriverError>;
 
     /// Deletes what [`Restore::take`] created on an occasion, also without the id: the response to a request can

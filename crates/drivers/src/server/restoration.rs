@@ -99,6 +99,7 @@ impl Restore for Server {
         context: &Context<'_>,
         physical_id: &str,
         snapshot: &str,
+        _occasion: &str,
     ) -> Result<Progress, DriverError> {
         let compute = context.session.compute();
         // Read afresh: an older state would look as if the rebuild had ended.

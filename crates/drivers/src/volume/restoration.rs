@@ -4,7 +4,8 @@
 //! A backup would outlive its volume, but needs a service that many clouds lack. A snapshot needs none. Cinder returns a
 //! volume to its newest snapshot only, at its size of then, and while no server has it. So a volume that is attached is
 //! detached for it, and attached to the same server afterwards; an entry in its metadata names the server until then, also
-//! after a crash. The boot disk of a server cannot be detached. Cinder deletes no volume that has snapshots.
+//! after a crash. From the return of the data on, the entry names the restoration too: its next attempt does not undo what
+//! the server has written since. The boot disk of a server cannot be detached. Cinder deletes no volume that has snapshots.
 //!
 //! A snapshot has a name with the start of the volume's id and the occasion, by which it is found again when the response
 //! to the request was lost.
@@ -87,6 +88,7 @@ impl Restore for Volume {
         context: &Context<'_>,
         physical_id: &str,
         snapshot: &str,
+        occasion: &str,
     ) -> Result<Progress, DriverError> {
         // Read afresh: an older state would look as if the return had ended.
         let storage = context.session.block_storage();
@@ -97,12 +99,13 @@ impl Restore for Volume {
             volume => volume?,
         };
         let reverted = context.accepted.newest(effect::REVERT, physical_id);
-        match (volume.status.as_str(), &reverted) {
-            ("in-use", None) => detach(context, &volume, snapshot).await,
-            ("available", None) => revert(context, &volume, snapshot).await,
-            ("in-use" | "available", Some(_)) => attach_again(context, &volume).await,
-            (status, request) if status.starts_with("error") => {
-                let why = effect::reason(context, physical_id, request.as_ref()).await?;
+        let is_back = reverted.is_some() || has_returned(&volume, occasion);
+        match (volume.status.as_str(), is_back) {
+            ("in-use", false) => detach(context, &volume, snapshot).await,
+            ("available", false) => revert(context, &volume, snapshot).await,
+            ("in-use" | "available", true) => attach_again(context, &volume, occasion).await,
+            (status, _) if status.starts_with("error") => {
+                let why = effect::reason(context, physical_id, reverted.as_ref()).await?;
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                 Ok(Progress::Failed(format!(
                     "the cloud put the volume in state {status}{why}"
@@ -295,12 +298,19 @@ async fn revert(
 }
 
 /// Attaches a volume to the server that had it, or returns the progress. Ready at once if none had it.
-async fn attach_again(context: &Context<'_>, volume: &Found) -> Result<Progress, DriverError> {
-    let Some((server, _)) = detached_from(volume) else {
+async fn attach_again(
+    context: &Context<'_>,
+    volume: &Found,
+    occasion: &str,
+) -> Result<Progress, DriverError> {
+    let Some((server, device)) = detached_from(volume) else {
         return Ok(Progress::Ready(Ready::default()));
     };
     let id = &volume.id;
     if volume.status == "available" && context.accepted.newest(ATTACH, id).is_none() {
+        let storage = context.session.block_storage();
+        let from = format!("{server} {device} {occasion}");
+        storage.volume_set_metadata(id, DETACHED, &from).await?;
         attach(context, volume).await?;
         return Ok(Progress::Pending("the volume is being attached".to_owned()));
     }
@@ -334,5 +344,12 @@ async fn attach(context: &Context<'_>, volume: &Found) -> Result<(), DriverError
 
 /// Id of the server from which a restoration has detached a volume, and its device there.
 fn detached_from(volume: &Found) -> Option<(&str, &str)> {
-    volume.metadata.get(DETACHED)?.split_once(' ')
+    let mut entry = volume.metadata.get(DETACHED)?.split(' ');
+    Some((entry.next()?, entry.next()?))
+}
+
+/// True if a restoration has returned a volume's data already, in an earlier attempt.
+fn has_returned(volume: &Found, occasion: &str) -> bool {
+    let entry = volume.metadata.get(DETACHED);
+    entry.is_some_and(|entry| entry.split(' ').nth(2) == Some(occasion))
 }

@@ -126,9 +126,10 @@ impl Attempt {
         };
         let work = self.work_on_what_is_there(&name, spec);
         let context = work.context(self);
+        let occasion = occasion_of(&self.run_context.run);
         let mut logged = String::new();
         for pause in self.pauses() {
-            match restores.restore(&context, &id, snapshot).await? {
+            match restores.restore(&context, &id, snapshot, occasion).await? {
                 Progress::Ready(_) => {
                     let message = format!("`{name}` has its data from the snapshot again ({id})");
                     self.log.info(message).await;

@@ -374,6 +374,44 @@ async fn a_volume_that_a_crash_left_detached_is_attached_again() {
 }
 
 #[tokio::test]
+async fn a_volume_that_its_server_has_again_does_not_return_twice() {
+    let mut bench = Bench::new().await;
+    let (started, _) = bench.deploy(&with_volume()).await;
+    let deployment = started.deployment;
+    let ids = bench.ids(&deployment).await;
+    let taken = bench.take(&deployment, "one").await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("compute".into()),
+        method: Some("POST".into()),
+        path: Some("*/os-volume_attachments".into()),
+        nth: Some(1),
+        delay_ms: 3_600_000,
+        ..CallFault::default()
+    }));
+    let engine = &bench.engine;
+    let restored = engine.restore_snapshot(&bench.actor, &deployment, &taken.id);
+    let started = restored.await.unwrap();
+    let is_attached =
+        async || bench.reverts() == 1 && bench.volume(&ids["disk"]).await.status == "in-use";
+    bench
+        .eventually("its server has it again", is_attached)
+        .await;
+    bench.crash().await;
+    // The server has written on it since.
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.reverts(), 1);
+    let volume = bench.volume(&ids["disk"]).await;
+    assert_eq!(volume.attachments[0].server_id, ids["web"]);
+    assert!(!volume.metadata.contains_key("stackloom-detached"));
+
+    // Another restoration returns it.
+    let run = bench.restore(&deployment, &taken.id).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.reverts(), 2);
+}
+
+#[tokio::test]
 async fn a_volume_that_cannot_return_stays_with_its_server() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(&with_volume()).await;
