@@ -90,8 +90,8 @@ impl Attempt {
         }
     }
 
-    /// Repeats the request for a snapshot until it is complete. The inner error is the reason why there is none, with
-    /// secrets masked.
+    /// Repeats the request for a snapshot, or for the return to one, until it is done. The inner error is the reason why it
+    /// failed, with secrets masked.
     pub(super) async fn until_snapshot<'a>(
         &self,
         request: impl Fn() -> BoxFuture<'a, Result<Progress, DriverError>> + Send + Sync,
@@ -127,28 +127,15 @@ impl Attempt {
         let work = self.work_on_what_is_there(&name, spec);
         let context = work.context(self);
         let occasion = occasion_of(&self.run_context.run);
-        let mut logged = String::new();
-        for pause in self.pauses() {
-            match restores.restore(&context, &id, snapshot, occasion).await? {
-                Progress::Ready(_) => {
-                    let message = format!("`{name}` has its data from the snapshot again ({id})");
-                    self.log.info(message).await;
-                    return Ok(());
-                }
-                Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
-                    let why = self.log.masked(&why);
-                    return Err(Ended::lasting(format!("`{name}` was not restored: {why}")));
-                }
-                Progress::Pending(what) => {
-                    if what != logged {
-                        self.log.info(format!("`{name}`: {what}")).await;
-                        logged = what;
-                    }
-                }
+        let request = || restores.restore(&context, &id, snapshot, occasion);
+        match self.until_snapshot(request).await? {
+            Ok(_) => {
+                let message = format!("`{name}` has its data from the snapshot again ({id})");
+                self.log.info(message).await;
+                Ok(())
             }
-            self.pause(pause).await?;
+            Err(why) => Err(Ended::lasting(format!("`{name}` was not restored: {why}"))),
         }
-        Err(Ended::lasting("there are no more pauses"))
     }
 
     /// Deletes the parts of the deployment's snapshots that were taken of a resource, and those of resources that are known no
