@@ -112,9 +112,19 @@ test('a design is copied, and thrown away after a question', async ({ page }) =>
   await page.goto('/designs');
   await expect(row(page, 'original copy')).toBeVisible();
 
+  const main = page.getByRole('navigation', { name: 'Main' });
+  await main.getByRole('link', { name: 'Deployments' }).click();
+  await expect(page).toHaveURL(/\/deployments$/);
+  await main.getByRole('link', { name: 'Designs' }).click();
   await choose(page, 'original', 'Delete');
   const question = page.getByRole('dialog', { name: 'Delete original?' });
   await expect(question).toContainText('all its versions');
+  // The question ends with its page.
+  await page.goBack();
+  await expect(page).toHaveURL(/\/deployments$/);
+  await expect(question).toBeHidden();
+  await page.goForward();
+  await choose(page, 'original', 'Delete');
   await question.getByRole('button', { name: 'Keep it as it is' }).click();
   await expect(row(page, 'original')).toBeVisible();
   await choose(page, 'original', 'Delete');

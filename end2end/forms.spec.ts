@@ -88,7 +88,7 @@ test('rules of a security group are rows: added from presets, edited, moved, rem
     const cell = dialog.getByRole('row').nth(1).getByLabel('Port range max', { exact: true });
     await cell.fill('81');
     await shoot(page, 'rules-wide');
-    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'Done' }).click();
     await expect(dialog).toBeHidden();
     await expect.poll(() => text(page)).toContain('- {protocol: tcp, port_range_min: 80, port_range_max: 81}');
   });

@@ -78,9 +78,15 @@ test('a group is scaled by a size and by a policy, after its plan', async ({ pag
     await page.goto(`/designs/${design.id}?deployment=${started.deployment}`);
     await canvasReady(page);
     await expect(page.getByRole('note', { name: 'Deployment to update' })).toContainText('Deployed');
-    await node(page, 'web').click({ position: { x: 12, y: 12 }, button: 'right' });
-    await page.getByRole('menuitem', { name: 'Scale' }).click();
     const dialog = page.getByRole('dialog', { name: 'Scale web', exact: true });
+    const open = async () => {
+      await node(page, 'web').click({ position: { x: 12, y: 12 }, button: 'right' });
+      await page.getByRole('menuitem', { name: 'Scale' }).click();
+    };
+    await open();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await expect(dialog).toHaveCount(0);
+    await open();
     await expect(dialog.locator('[data-size-now]')).toHaveText('6');
     await dialog.getByRole('spinbutton', { name: 'Size of web' }).fill('4');
     await shoot(page, 'scale-designer');

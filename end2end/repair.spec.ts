@@ -68,7 +68,8 @@ test('what somebody deleted or changed in the cloud is found, shown and repaired
     await note.getByRole('button', { name: /^Unattended work/ }).click();
     const permission = page.getByRole('dialog', { name: 'Standing permission' });
     await expect(permission.getByText('Let the server act while nobody is logged in')).toBeVisible();
-    await page.keyboard.press('Escape');
+    await permission.getByRole('button', { name: 'Close' }).click();
+    await expect(permission).toBeHidden();
     await shoot(page, 'check-designer');
   });
 

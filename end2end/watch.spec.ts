@@ -141,6 +141,25 @@ test('a page whose connection has died without a word looks for itself @full', a
   await ended(page, removal.run);
 });
 
+test('the page of a deployment shows responses that take longer than its reloads @full', async ({ page }) => {
+  await login(page);
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'slow', template: pause(6), parameters: {} });
+  await page.route(`**/api/v1/deployments/${deployment}`, async (route) => {
+    const response = await route.fetch();
+    // Longer than the interval of reloads during a run.
+    await new Promise((answer) => setTimeout(answer, 5_000));
+    await route.fulfill({ response });
+  });
+  await page.goto(`/deployments/${deployment}`);
+  const line = page.locator('.deployment-line');
+  await expect(line).toContainText('Running', { timeout: 15_000 });
+  await ended(page, run);
+  await expect(line).toContainText('Deployed', { timeout: 30_000 });
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, removal.run);
+});
+
 /** Compares the lines of the page with the stored ones. Returns the latter. */
 async function allAreShown(page: Page, run: string): Promise<LogEvent[]> {
   const wanted = (await stored(page, run, 0)).filter((event) => event.type === 'log');

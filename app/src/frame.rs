@@ -17,7 +17,7 @@ use crate::{
         palette::{CommandPalette, use_palette},
         shortcuts::Shortcuts,
         theme::ThemeSwitch,
-        use_leaving,
+        use_confirm, use_leaving,
     },
 };
 
@@ -96,6 +96,18 @@ const PLACES: [(&str, &str, &str, &str); 3] = [
     ("/catalog", "Catalogue", "blocks", "g c"),
 ];
 
+/// Closes the confirmation dialog when its page is left, as by Back. The state that its action needs ends with the page.
+fn close_questions_of_left_pages() {
+    let (confirm, path) = (use_confirm(), use_location().pathname);
+    Effect::new(move |before: Option<String>| {
+        let path = path.get();
+        if before.is_some_and(|before| before != path) {
+            confirm.close();
+        }
+        path
+    });
+}
+
 /// The frame, with the current page inside.
 #[component]
 pub fn Shell() -> impl IntoView {
@@ -107,6 +119,7 @@ pub fn Shell() -> impl IntoView {
     provide_context(frame);
     let session = use_session();
     Effect::new(move |_| session.ensure());
+    close_questions_of_left_pages();
 
     let palette = use_palette();
     let navigate = StoredValue::new_local(use_navigate());

@@ -67,8 +67,8 @@ impl<T: Send + Sync + 'static> Copy for Load<T> {}
 impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// Calls `fetch` after mount and after changes of the signals that it reads before its first await.
     ///
-    /// The response to an outdated request is dropped. During a [`Load::reload`] the old value stays visible. A fetch that
-    /// failed is repeated when the browser is online again.
+    /// A response is dropped if a newer one is there, or if the signals have changed since. During a [`Load::reload`] the
+    /// old value stays visible. A fetch that failed is repeated when the browser is online again.
     pub fn new<F, Fut>(fetch: F) -> Load<T>
     where
         F: Fn() -> Fut + 'static,
@@ -82,6 +82,9 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         let value = RwSignal::new(Loaded::Loading);
         let wanted = RwSignal::new(0);
         let request_number = StoredValue::new(0_u32);
+        // Number of the last request whose response comes too late. A reload alone does not outdate earlier requests, so
+        // that a page that reloads at an interval also shows responses that take longer than the interval.
+        let outdated = StoredValue::new(0_u32);
         let has_failed = StoredValue::new(false);
         Effect::new(move |seen: Option<u32>| {
             let want = wanted.get();
@@ -90,10 +93,12 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
             request_number.set_value(number);
             if seen == Some(want) {
                 value.set(Loaded::Loading);
+                outdated.set_value(number - 1);
             }
             leptos::task::spawn_local(async move {
                 let answer = question.await;
-                if request_number.try_get_value() == Some(number) {
+                if outdated.try_get_value().is_some_and(|last| last < number) {
+                    outdated.try_set_value(number);
                     has_failed.try_set_value(answer.is_err());
                     apply_response(value, answer);
                 }

@@ -126,6 +126,9 @@ impl Client {
         });
         let failed = Closure::<dyn Fn()>::new(|| {
             if let Some(client) = CLIENT.take() {
+                // An event of this worker that is still queued must not reach the next client.
+                client.worker.set_onmessage(None);
+                client.worker.set_onerror(None);
                 client.worker.terminate();
             }
         });

@@ -80,6 +80,9 @@ fn Note(
         <OperationDialogs operations />
         <Modal open=permission title="Standing permission" size="large">
             <PermissionSection deployment />
+            <div class="dialog-actions">
+                <button type="button" class="button" data-look="primary" on:click=move |_| permission.set(false)>"Close"</button>
+            </div>
         </Modal>
     }
 }

@@ -52,9 +52,10 @@ pub fn HeaderActions(
     let (toasts, confirm) = (use_toasts(), use_confirm());
     let export_as = move |kind| {
         menu::close("design-export");
+        let id = saving.id();
         leptos::task::spawn_local(async move {
             if !saving.is_dirty() || saving.flush(workspace).await {
-                crate::export::save(&saving.id(), kind, toasts, confirm).await;
+                crate::export::save(&id, kind, toasts, confirm).await;
             }
         });
     };

@@ -44,9 +44,16 @@ pub fn History(
     });
     let chosen = RwSignal::new(None::<Arc<DesignVersion>>);
     let problem = RwSignal::new(None::<api::Problem>);
+    let last_choice = StoredValue::new(None::<u32>);
     let choose = move |number: u32| {
+        last_choice.set_value(Some(number));
         leptos::task::spawn_local(async move {
-            match client::design_version(&saving.id(), number).await {
+            let answer = client::design_version(&saving.id(), number).await;
+            // The user can have chosen another version since, or closed the list.
+            if last_choice.try_get_value() != Some(Some(number)) {
+                return;
+            }
+            match answer {
                 Ok(version) => {
                     workspace.against.try_set(Some(Arc::new(compare::Version {
                         document: Document::parse(&*version.template),

@@ -13,7 +13,7 @@ use crate::{
     client,
     load::Load,
     session::use_session,
-    ui::{Icon, Modal, ProblemNote, skeleton},
+    ui::{Icon, Modal, ProblemNote, skeleton, use_leaving},
 };
 
 /// The servers or the component that the dialog begins with.
@@ -156,7 +156,8 @@ struct Fields {
     text: RwSignal<String>,
     title: RwSignal<String>,
     chosen: RwSignal<BTreeSet<String>>,
-    choice: RwSignal<usize>,
+    /// The chosen command of a component. `None` for the first one.
+    choice: RwSignal<Option<Choice>>,
     as_root: RwSignal<bool>,
     parallel: RwSignal<String>,
     failures: RwSignal<String>,
@@ -179,7 +180,8 @@ impl Fields {
         };
         let tab = self.tab.get_untracked();
         if tab == Tab::Component {
-            let choice = choices.get(self.choice.get_untracked()).cloned();
+            let choice = self.choice.get_untracked();
+            let choice = choice.or_else(|| choices.first().cloned());
             return CommandRequest {
                 component: choice.as_ref().map(|choice| choice.component.clone()),
                 command: choice.map(|choice| choice.command),
@@ -231,6 +233,7 @@ fn Form(
         Tab::Script
     };
     let navigate = StoredValue::new_local(use_navigate());
+    let leaving = use_leaving();
     let items = Memo::new(move |_| {
         let items = deployment.with(|it| it.map(|it| it.items.clone()));
         items.unwrap_or_default()
@@ -251,7 +254,7 @@ fn Form(
         text: RwSignal::new(String::new()),
         title: RwSignal::new(String::new()),
         chosen: RwSignal::new(chosen.into_iter().collect()),
-        choice: RwSignal::new(0),
+        choice: RwSignal::new(None),
         as_root: RwSignal::new(true),
         parallel: RwSignal::new("5".to_owned()),
         failures: RwSignal::new(String::new()),
@@ -277,7 +280,9 @@ fn Form(
                 Ok(started) => {
                     open.try_set(false);
                     navigate.try_with_value(|navigate| {
-                        navigate(&format!("/runs/{}", started.run), Default::default())
+                        if leaving.can_leave() {
+                            navigate(&format!("/runs/{}", started.run), Default::default());
+                        }
                     });
                 }
                 Err(refused) => {
@@ -419,7 +424,7 @@ fn Servers(servers: Memo<Vec<String>>, chosen: RwSignal<BTreeSet<String>>) -> im
 }
 
 #[component]
-fn Components(choices: Memo<Vec<Choice>>, choice: RwSignal<usize>) -> impl IntoView {
+fn Components(choices: Memo<Vec<Choice>>, choice: RwSignal<Option<Choice>>) -> impl IntoView {
     move || {
         let choices = choices.get();
         if choices.is_empty() {
@@ -432,11 +437,18 @@ fn Components(choices: Memo<Vec<Choice>>, choice: RwSignal<usize>) -> impl IntoV
             .into_iter()
             .enumerate()
             .map(|(number, one)| {
+                let own = StoredValue::new(one.clone());
+                let is_chosen = move || {
+                    choice.with(|choice| match choice {
+                        Some(choice) => own.with_value(|own| own == choice),
+                        None => number == 0,
+                    })
+                };
                 view! {
                     <label class="check command-choice">
                         <input
-                            type="radio" name="command-choice" prop:checked=move || choice.get() == number
-                            on:change=move |_| choice.set(number)
+                            type="radio" name="command-choice" prop:checked=is_chosen
+                            on:change=move |_| choice.set(Some(own.get_value()))
                         />
                         <span><strong>{format!("{}: {}", one.component, one.command)}</strong><span class="meta">{one.summary}</span></span>
                     </label>

@@ -63,6 +63,9 @@ pub fn ScaleDialog(
         Some(view! {
             <Modal open title size="large">
                 <GroupTable deployment only=Some(name.get_value()) scale=close_and_scale />
+                <div class="dialog-actions">
+                    <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>
+                </div>
             </Modal>
         })
     }

@@ -2,7 +2,7 @@
 //! other versions of items, roll-back.
 //!
 //! The request for the start names the plan by its digest, so that no other plan is carried out than the one that was shown.
-//! If the plan has changed since, the new one is shown.
+//! If the plan has changed since, the new one is shown. A question comes up only on the page where the change was requested.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -11,8 +11,9 @@ use leptos::prelude::*;
 use leptos_router::{NavigateOptions, hooks::use_navigate};
 
 use crate::{
+    browser,
     client::{self, Answer},
-    ui::{Confirm, Question, ToastList, use_confirm, use_toasts},
+    ui::{Confirm, Question, ToastList, use_confirm, use_leaving, use_toasts},
 };
 
 /// Note on a plan that is shown in the place of another one.
@@ -23,9 +24,17 @@ type Pending<T> = Pin<Box<dyn Future<Output = Answer<T>>>>;
 
 /// A change that can be planned again.
 struct Proposal {
+    /// Path of the page where the change was requested.
+    page: String,
     plan: Box<dyn Fn() -> Pending<Plan> + Send + Sync>,
     question: Box<dyn Fn(&Plan) -> Question + Send + Sync>,
     start: Box<dyn Fn(Plan) -> Pending<Started> + Send + Sync>,
+}
+
+impl Proposal {
+    fn is_on_page(&self) -> bool {
+        browser::path() == self.page
+    }
 }
 
 /// Plans, asks and starts. Created with the page, because it uses the page's context.
@@ -40,8 +49,11 @@ impl Proposals {
     /// Proposals of the current page.
     pub(crate) fn new() -> Proposals {
         let navigate = StoredValue::new_local(use_navigate());
+        let leaving = use_leaving();
         let open = move |address: String| {
-            navigate.try_with_value(|navigate| navigate(&address, NavigateOptions::default()));
+            if leaving.can_leave() {
+                navigate.try_with_value(|navigate| navigate(&address, NavigateOptions::default()));
+            }
         };
         Proposals {
             confirm: use_confirm(),
@@ -75,6 +87,7 @@ impl Proposals {
         start: impl Fn(Plan) -> S + Send + Sync + 'static,
     ) {
         let proposal = Proposal {
+            page: browser::path(),
             plan: Box::new(move || Box::pin(plan())),
             question: Box::new(question),
             start: Box::new(move |reviewed| Box::pin(start(reviewed))),
@@ -85,7 +98,11 @@ impl Proposals {
     /// Plans and asks. The note comes first in the question.
     fn show(self, proposal: Arc<Proposal>, note: Option<&'static str>) {
         leptos::task::spawn_local(async move {
-            let plan = match (proposal.plan)().await {
+            let answer = (proposal.plan)().await;
+            if !proposal.is_on_page() {
+                return;
+            }
+            let plan = match answer {
                 Ok(plan) => plan,
                 Err(problem) => return self.toasts.problem(&problem),
             };
@@ -108,7 +125,7 @@ impl Proposals {
                     self.navigate
                         .try_with_value(|navigate| navigate.run(address));
                 }
-                Err(problem) if problem.code == "plan-changed" => {
+                Err(problem) if problem.code == "plan-changed" && proposal.is_on_page() => {
                     self.show(proposal, Some(CHANGED));
                 }
                 Err(problem) => self.toasts.problem(&problem),

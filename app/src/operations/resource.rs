@@ -18,7 +18,7 @@ use crate::{
     links,
     load::Load,
     session::{Session, use_session},
-    ui::{Command, Icon, state::DisplayState, use_palette},
+    ui::{Command, Icon, state::DisplayState, use_leaving, use_palette},
 };
 
 /// An operation on a resource.
@@ -77,6 +77,7 @@ impl Operations {
     /// Operations on the current page's deployment. The page shows their dialogs with [`OperationDialogs`].
     pub fn new(deployment: Load<Deployment>) -> Operations {
         let navigate = StoredValue::new_local(use_navigate());
+        let leaving = use_leaving();
         let operations = Operations {
             deployment,
             checking: Checking::new(deployment),
@@ -85,7 +86,11 @@ impl Operations {
             scaling: RwSignal::new(None),
             session: use_session(),
             navigate: Callback::new(move |address: String| {
-                navigate.try_with_value(|navigate| navigate(&address, NavigateOptions::default()));
+                if leaving.can_leave() {
+                    navigate.try_with_value(|navigate| {
+                        navigate(&address, NavigateOptions::default());
+                    });
+                }
             }),
         };
         operations.register();

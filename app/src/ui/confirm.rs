@@ -66,6 +66,11 @@ impl Confirm {
             yes: Callback::new(move |()| yes()),
         }));
     }
+
+    /// Closes the dialog without an answer.
+    pub fn close(self) {
+        self.open.try_set(None);
+    }
 }
 
 /// The dialog element.
@@ -84,9 +89,7 @@ pub fn ConfirmDialog() -> impl IntoView {
             dialog.close();
         }
     });
-    let close = move || {
-        confirm.open.try_set(None);
-    };
+    let close = move || confirm.close();
     view! {
         <dialog
             class="dialog" node_ref=dialog aria-labelledby="confirm-title" on:close=move |_| close()

@@ -75,7 +75,7 @@ pub(super) fn TableControl(
                 </button>
             </div>
             <Modal open=is_wide title=title size="wide">
-                <WideTable form=wide now count presets add />
+                <WideTable form=wide now count presets add open=is_wide />
             </Modal>
         </div>
     }
@@ -198,6 +198,8 @@ fn WideTable(
     count: Memo<usize>,
     presets: Memo<Vec<NewRow>>,
     add: Callback<String>,
+    /// True while the dialog is open.
+    open: RwSignal<bool>,
 ) -> impl IntoView {
     let columns = Memo::new(move |_| {
         now.with(|field| match &field.control {
@@ -260,6 +262,7 @@ fn WideTable(
         <div class="dialog-actions">
             <label class="sr-only" for="wide-table-add">"Add a row"</label>
             <AddRow id="wide-table-add".to_owned() described=String::new() presets add />
+            <button type="button" class="button" data-look="primary" on:click=move |_| open.set(false)>"Done"</button>
         </div>
     }
 }

@@ -23,7 +23,8 @@ pub fn remove_action() -> Callback<(Vec<Deployment>, Callback<()>)> {
                             break;
                         }
                     }
-                    then.run(());
+                    // The page may have been left.
+                    then.try_run(());
                 });
             });
         },

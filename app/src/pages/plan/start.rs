@@ -118,7 +118,8 @@ impl Starter {
                 Some(target) => client::deployment_update(&target, &request).await,
                 None => client::deploy(&request).await,
             };
-            page.busy.try_set(false);
+            // A signal that is gone returns the value.
+            let is_left = page.busy.try_set(false).is_some();
             match answer {
                 Ok(started) => {
                     if instead_of.as_ref() == Some(&started.run) {
@@ -135,6 +136,7 @@ impl Starter {
                         navigate(&format!("/runs/{}", started.run), Default::default())
                     });
                 }
+                Err(problem) if is_left => self.toasts.problem(&problem),
                 Err(problem) if problem.code == planner::plan::QUOTA_EXCEEDED => {
                     let exceeded = problem.diagnostics.into_iter();
                     let question = Question {
