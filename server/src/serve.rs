@@ -4,7 +4,7 @@
 //! engine needs as well. Here a request's head and its body have deadlines, and the number of connections is limited in
 //! total and per client address. A connection over the limit gets an error response and is closed. Trusted proxies
 //! count only in the total, because they forward the connections of many clients. A connection counts until the work of
-//! its requests has ended, also if the client has left.
+//! its requests has ended, also if the client has left. A stop waits for this work, too.
 
 use std::{
     collections::HashMap,
@@ -34,7 +34,10 @@ use tokio::{
     net::{TcpListener, TcpStream},
     time::sleep,
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{TaskTracker, task_tracker::TaskTrackerToken},
+};
 use tower::ServiceExt as _;
 
 use crate::{attempts::AddressKey, config::Config};
@@ -46,7 +49,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nconnection: close\r\n\
     retry-after: 5\r\ncontent-length: 63\r\n\r\nToo many connections are open. Close some, or try again later.\n";
 
-/// Serves until `closing` is cancelled, then until all requests are complete.
+/// Serves until `closing` is cancelled, then until all requests are complete, also those whose client has left.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -78,7 +81,7 @@ pub async fn serve(
         };
         // Sockets send small messages that should arrive at once.
         let _ = stream.set_nodelay(true);
-        let place = Counted(counted.clone());
+        let place = Counted((counted.clone(), tasks.token()));
         let router = router
             .clone()
             .map_request(move |request: Request<Incoming>| {
@@ -181,9 +184,12 @@ impl Drop for ConnectionPermit {
 }
 
 /// The place of a request's connection, an extension of the request. Work that continues after its client has left holds
-/// it, so that nobody has more work under way than connections.
+/// it, so that nobody has more work under way than connections, and that the server stops after it.
 #[derive(Clone)]
-pub struct Counted(#[expect(dead_code, reason = "counts while it lives")] Arc<ConnectionPermit>);
+pub struct Counted(
+    #[expect(dead_code, reason = "counts while it lives")]
+    (Arc<ConnectionPermit>, TaskTrackerToken),
+);
 
 /// A stream that is counted until it is closed, even as a websocket.
 struct CountedStream(
@@ -255,4 +261,49 @@ pub async fn limit_body(
         }))
     });
     next.run(request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use axum::{Extension, routing::post};
+    use clap::Parser as _;
+    use tokio::{io::AsyncWriteExt as _, time::timeout};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stop_waits_for_the_work_of_a_client_that_has_left() {
+        let [begun, left, may_end, closing] = [(); 4].map(|()| CancellationToken::new());
+        let signs = (begun.clone(), left.clone(), may_end.clone());
+        let change = move |Extension(place): Extension<Counted>| async move {
+            let (begun, left, may_end) = signs;
+            tokio::spawn(async move {
+                may_end.cancelled().await;
+                drop(place);
+            });
+            let _left = left.drop_guard();
+            begun.cancel();
+            pending::<()>().await;
+        };
+        let router = Router::new().route("/", post(change));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let config = Arc::new(Config::parse_from(["stackloom"]));
+        let mut serving = tokio::spawn(serve(listener, router, config, closing.clone()));
+
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let request = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
+        client.write_all(request).await.unwrap();
+        begun.cancelled().await;
+        drop(client);
+        left.cancelled().await;
+        closing.cancel();
+        let stopped = timeout(Duration::from_millis(200), &mut serving).await;
+        assert!(stopped.is_err(), "the work has not ended");
+        may_end.cancel();
+        let stopped = timeout(Duration::from_secs(60), serving).await;
+        stopped.expect("the server stops after the work").unwrap();
+    }
 }

@@ -24,7 +24,7 @@ use planner::{
     workflow::{ResourceSpec, copy_of},
 };
 use store::{DeploymentRow, Health, Outcome, ResourceRow, now_text};
-use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+use tokio::{task::JoinSet, time::timeout};
 use uuid::Uuid;
 
 use super::{
@@ -36,6 +36,7 @@ use crate::{
     resources::ResourceTable,
     run::{Origins, hidden_in, parameters},
     secrets::attributes,
+    slots::Share,
 };
 
 /// Time limit of a check. Resources without a response by then count as unknown.
@@ -127,8 +128,8 @@ impl Engine {
         let jobs = self.inspections(actor, &row, resources.clone(), &left_out);
         let jobs = jobs.await?;
         let mut compared: Vec<String> = jobs.iter().map(|(name, _)| name.clone()).collect();
-        let slots = self.core.check_requests.of(tenant);
-        let mut findings = inspect_all(jobs, DEADLINE, slots).await;
+        let share = self.core.check_requests.share(tenant);
+        let mut findings = inspect_all(jobs, DEADLINE, share).await;
         leave_out_suspension(&resources, &mut findings);
         let specs = resources
             .iter()
@@ -335,15 +336,15 @@ pub(super) fn damage(row: &DeploymentRow) -> BTreeMap<String, Damage> {
 async fn inspect_all(
     jobs: Vec<(String, ReadJob)>,
     deadline: Duration,
-    slots: Arc<Semaphore>,
+    share: Share,
 ) -> Vec<Finding> {
     let mut open: BTreeMap<String, String> = BTreeMap::new();
     let mut inspections = JoinSet::new();
     for (name, job) in jobs {
         open.insert(name.clone(), job.resource_type().to_owned());
-        let slots = slots.clone();
+        let share = share.clone();
         inspections.spawn(async move {
-            let _permit = slots.acquire_owned().await;
+            let _turn = share.turn().await;
             (name, job.inspect().await)
         });
     }

@@ -18,7 +18,7 @@ use hot::expr::{Expr, Unresolved};
 use planner::{members::is_parent, workflow::ResourceSpec};
 use serde_json::{Map, Value};
 use store::{DeploymentRow, ResourceRow, now_text};
-use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+use tokio::{task::JoinSet, time::timeout};
 
 use super::read::{Part, Recorded};
 use crate::{
@@ -28,6 +28,7 @@ use crate::{
     resources::{ResourceEntry, ResourceTable},
     run::{Names, Origins, hidden_in, parameters, requested_attributes},
     secrets::RunVault,
+    slots::Share,
 };
 
 /// The outputs of one deployment, with the known attributes of its resources.
@@ -65,14 +66,8 @@ impl Outputs {
     }
 
     /// Reads the attributes that the outputs use from the cloud. Attributes that do not arrive in time keep their
-    /// stored values. Each read takes one of the slots.
-    pub async fn read(
-        &mut self,
-        actor: &Actor,
-        vault: RunVault,
-        patience: Duration,
-        slots: Arc<Semaphore>,
-    ) {
+    /// stored values. Each read has its turn in the share.
+    pub async fn read(&mut self, actor: &Actor, vault: RunVault, patience: Duration, share: Share) {
         let vault = Arc::new(vault);
         let mut looks = JoinSet::new();
         let mut open: BTreeMap<String, usize> = BTreeMap::new();
@@ -99,9 +94,9 @@ impl Outputs {
             self.failed.insert(name.clone(), late.to_owned());
             open.insert(name.clone(), parts.len());
             for part in parts {
-                let (name, look, slots) = (name.clone(), look.clone(), slots.clone());
+                let (name, look, share) = (name.clone(), look.clone(), share.clone());
                 looks.spawn(async move {
-                    let _permit = slots.acquire_owned().await;
+                    let _turn = share.turn().await;
                     (name, look.read(&part).await)
                 });
             }

@@ -12,7 +12,7 @@ use super::{
     roll_back::{PAUSE_GROWS_TO, passes},
 };
 use crate::{
-    Result,
+    Error, Result,
     run::{Command, Opening},
     secrets::RunSecrets,
 };
@@ -40,7 +40,7 @@ impl Engine {
             pause = (pause * 2).min(longest);
             match Box::pin(self.try_to_resume(row, secrets)).await {
                 Ok(()) => return,
-                Err(error) if passes(&error) => {
+                Err(error) if may_pass(&error) => {
                     tracing::debug!(%error, run.id = row.shown.id, "a run is still paused");
                 }
                 Err(error) => {
@@ -75,4 +75,10 @@ impl Engine {
             .await?;
         answered.await.unwrap_or_else(|_gone| Err(super::let_go()))
     }
+}
+
+/// True if a later try can succeed. Keystone answers with an internal error while its own database is away.
+fn may_pass(error: &Error) -> bool {
+    let is_internal = |error: &openstack::Error| error.status().is_some_and(|status| status >= 500);
+    passes(error) || matches!(error, Error::Cloud(error) if is_internal(error))
 }

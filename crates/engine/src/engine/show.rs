@@ -155,8 +155,8 @@ impl Engine {
             && row.shown.state != DeploymentState::Busy
         {
             let patience = self.core.config.read_patience;
-            let slots = self.core.page_requests.of(&row.tenant);
-            let read = outputs.read(actor, self.vault(actor), patience, slots);
+            let share = self.core.page_requests.share(&row.tenant);
+            let read = outputs.read(actor, self.vault(actor), patience, share);
             read.await;
         }
         self.compute(&row.tenant, move || outputs.resolve()).await
