@@ -20,7 +20,7 @@ pub struct Sshd {
 pub async fn sshd(name: &str, user_key: &str) -> Sshd {
     let pair = keys::make(name).unwrap();
     let script = format!(
-        "useradd --create-home --shell /bin/sh {USER} && usermod -p '*' {USER} && cd ~{USER} && mkdir .ssh && echo '{user_key}' > .ssh/authorized_keys \
+        "mkdir -p /run/sshd && useradd --create-home --shell /bin/sh {USER} && usermod -p '*' {USER} && cd ~{USER} && mkdir .ssh && echo '{user_key}' > .ssh/authorized_keys \
          && printf '%s' \"$KEY\" > /etc/ssh/ssh_host_ed25519_key && chmod 600 /etc/ssh/ssh_host_ed25519_key \
          && exec /usr/sbin/sshd -D -e -h /etc/ssh/ssh_host_ed25519_key"
     );
