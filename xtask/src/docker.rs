@@ -99,6 +99,7 @@ pub fn ensure_daemon() -> Result<Option<Child>> {
         bail!("this account may not use Docker: add it to the group `docker` and log in again");
     }
     eprintln!("starting the Docker daemon");
+    ensure_systemd_hierarchy()?;
     if Path::new("/run/systemd/system").is_dir() {
         shell::run_quiet(&mut as_root("systemctl", ["start", "docker"]))?;
         return if shell::wait_until(STARTED, answers) {
@@ -116,6 +117,26 @@ pub fn ensure_daemon() -> Result<Option<Child>> {
         bail!("dockerd does not come up; its log is {}", log.display());
     }
     Ok(Some(daemon))
+}
+
+/// Mounts the hierarchy in which systemd keeps the control groups of services, if this machine has version 1 of control
+/// groups and no systemd. The lab's servers need it.
+fn ensure_systemd_hierarchy() -> Result<()> {
+    const HIERARCHY: &str = "/sys/fs/cgroup/systemd";
+    let has_first_version = Path::new("/sys/fs/cgroup/memory").is_dir();
+    if !has_first_version || Path::new(HIERARCHY).is_dir() {
+        return Ok(());
+    }
+    shell::run_quiet(&mut as_root("mkdir", [HIERARCHY]))?;
+    let options = [
+        "-t",
+        "cgroup",
+        "-o",
+        "none,name=systemd",
+        "cgroup",
+        HIERARCHY,
+    ];
+    shell::run_quiet(&mut as_root("mount", options))
 }
 
 /// `sudo` forwards signals, but does not end with xtask. So only a daemon that is started as root ends with xtask.
