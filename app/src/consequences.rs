@@ -55,7 +55,7 @@ pub fn line(change: &Change) -> String {
     )
 }
 
-/// What a plan loses for good, a sentence for each kind of loss: `` `address`: The public address changes. ``
+/// Lasting losses of a plan, a sentence for each kind of loss: `` `address`: The public address changes. ``
 pub fn losses(plan: &Plan) -> Vec<String> {
     let mut by_text: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for change in &plan.changes {

@@ -1,4 +1,4 @@
-//! What two people changed in the same place, and the choice between both.
+//! Conflicting changes of two people in the same place, and the choice between both.
 
 use std::collections::HashMap;
 

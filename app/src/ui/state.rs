@@ -96,7 +96,7 @@ pub fn step_word(state: StepState) -> &'static str {
     }
 }
 
-/// What happens to a resource by a plan, for users: `web is replaced`.
+/// Effect of a plan on a resource, in words for users: `web is replaced`.
 pub fn action_done(action: Action) -> &'static str {
     match action {
         Action::Create => "created",

@@ -23,7 +23,7 @@ impl SnapshotRequest {
     }
 }
 
-/// What a new snapshot of a deployment would contain.
+/// Content of a snapshot that would be taken of a deployment now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SnapshotScope {

@@ -1,7 +1,7 @@
 //! `OS::Neutron::FloatingIPAssociation`: associates a floating IP with a port, as a separate resource in the
 //! template.
 //!
-//! It is a field of the floating IP, so the floating IP's id is its id. The deletion keeps an association that a user
+//! The association is a field of the floating IP, so the floating IP's id is its id. The deletion keeps an association that a user
 //! else made since: it removes only an association with our port. Source: Networking API v2.0, "Floating IPs".
 
 use async_trait::async_trait;

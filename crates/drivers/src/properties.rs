@@ -17,7 +17,7 @@ pub(super) struct Properties<'a> {
     prefix: &'a str,
 }
 
-/// What the properties name. `None` if one of them is missing or wrong: then nothing was created with them.
+/// Values of properties. `None` if one of them is missing or wrong: then nothing was created with them.
 pub(super) fn if_valid<T>(named: Result<T, DriverError>) -> Result<Option<T>, DriverError> {
     match named {
         Err(DriverError::Property { .. }) => Ok(None),

@@ -1,6 +1,6 @@
 //! `OS::Neutron::RouterGateway`: a router's external gateway, as a separate resource in the template.
 //!
-//! It is a field of the router. The deletion keeps a gateway to another network that a user chose since. Source:
+//! The gateway is a field of the router. The deletion keeps a gateway to another network that a user chose since. Source:
 //! Networking API v2.0, "Update router".
 
 use async_trait::async_trait;

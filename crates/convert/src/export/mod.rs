@@ -66,7 +66,7 @@ pub enum Additions {
     /// Additions are part of the export, so that it creates the same resources as a deployment.
     #[default]
     Expanded,
-    /// They are left out and listed in the report, so that the file has the drawn resources only. In HOT, the secrets of
+    /// Additions are left out and listed in the report, so that the file has the drawn resources only. In HOT, the secrets of
     /// software stay.
     Drawn,
 }

@@ -149,12 +149,12 @@ pub struct Requirement {
     /// False if only the addresses of the others are used, as by a name server: no port is opened for the connection.
     #[serde(default = "yes")]
     pub opens: bool,
-    /// What the others must have before the role runs.
+    /// Condition of the others before the role runs.
     #[serde(default)]
     pub needs: Need,
 }
 
-/// What a component must have before a role that requires it runs.
+/// Condition of a component before a role that requires it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Need {

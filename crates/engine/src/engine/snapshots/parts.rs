@@ -27,7 +27,7 @@ pub(super) fn kept(there: &[ResourceRow]) -> impl Iterator<Item = &ResourceRow> 
     all.filter(move |one| obstacle(one, &boot_disks).is_none())
 }
 
-/// What a new snapshot would contain.
+/// Content of a snapshot that would be taken now.
 pub(super) fn scope(there: &[ResourceRow]) -> SnapshotScope {
     SnapshotScope {
         kept: kept(there).map(|one| one.name.clone()).collect(),

@@ -1,4 +1,4 @@
-//! What follows from each event: steps that are skipped, ready or started, and the state of the run.
+//! Consequences of each event: steps that are skipped, ready or started, and the state of the run.
 
 use api::{RunState, StepState};
 
