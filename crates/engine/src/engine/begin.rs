@@ -79,23 +79,11 @@ impl Engine {
         let keeping = self
             .store_hidden(actor, &id, &workflow, &hidden, None)
             .await?;
+        let token = actor.session.token().expose();
+        let secrets = RunSecrets::new(token, hidden, actor.vault_key.as_ref());
         let run = NewRun {
-            actor,
-            deployment: &id,
-            seen: None,
-            kind: RunKind::Deploy,
-            forced: Force::No,
-            rolls_back: false,
-            roll_back: None,
-            scaling: None,
-            command: None,
-            workflow,
             changes: Some(changes),
-            secrets: RunSecrets::new(
-                actor.session.token().expose(),
-                hidden,
-                actor.vault_key.as_ref(),
-            ),
+            ..NewRun::of(actor, &id, RunKind::Deploy, workflow, secrets)
         };
         let stored = self
             .store_deployment(
@@ -220,18 +208,10 @@ impl Engine {
             actor.vault_key.as_ref(),
         );
         let run = NewRun {
-            actor,
-            deployment,
             seen: Some(&row),
-            kind: RunKind::Undeploy,
             forced: force,
-            rolls_back: false,
-            roll_back: None,
-            scaling: None,
-            command: None,
-            workflow,
             changes: Some(changes),
-            secrets,
+            ..NewRun::of(actor, deployment, RunKind::Undeploy, workflow, secrets)
         };
         let tenant = &actor.tenant;
         let permission = self.core.store.permission_find(tenant, deployment).await?;

@@ -16,7 +16,7 @@ use api::{
 use hot::text::{did_you_mean, listed};
 use types::SERVER;
 
-use super::{Engine, Force, start::NewRun, terminals::no_bastion};
+use super::{Engine, start::NewRun, terminals::no_bastion};
 use crate::{
     Actor, Error, Result,
     bastion::Bastion,
@@ -100,19 +100,10 @@ impl Engine {
         let hidden = self.stored_hidden(actor, &row).await?;
         let token = actor.session.token().expose();
         let secrets = RunSecrets::new(token, hidden, actor.vault_key.as_ref());
+        let secrets = secrets.with_command(Some(Box::new(content)));
         let run = NewRun {
-            actor,
-            deployment,
-            seen: None,
-            kind: RunKind::Command,
-            forced: Force::No,
-            rolls_back: false,
-            roll_back: None,
-            scaling: None,
             command: Some(&shown),
-            workflow,
-            changes: None,
-            secrets: secrets.with_command(Some(Box::new(content))),
+            ..NewRun::of(actor, deployment, RunKind::Command, workflow, secrets)
         };
         let mut transaction = store.begin("storing a command").await?;
         let run = self.store_run(&mut transaction, &run).await?;

@@ -18,6 +18,7 @@ use crate::{
 
 /// Seconds that a step has in addition to the SSH timeout: for the sandbox, and for reading the console log.
 const SSH_STEP_EXTRA_SECONDS: u32 = 180;
+
 /// A run that is about to be stored.
 pub(super) struct NewRun<'a> {
     pub actor: &'a Actor,
@@ -38,6 +39,32 @@ pub(super) struct NewRun<'a> {
     /// The changes of its plan. `None` for a run without a plan, such as a command.
     pub changes: Option<Vec<Change>>,
     pub secrets: RunSecrets,
+}
+
+impl<'a> NewRun<'a> {
+    /// A run that is no roll-back, scaling or command, of a workflow without a plan.
+    pub fn of(
+        actor: &'a Actor,
+        deployment: &'a str,
+        kind: RunKind,
+        workflow: Workflow,
+        secrets: RunSecrets,
+    ) -> NewRun<'a> {
+        NewRun {
+            actor,
+            deployment,
+            seen: None,
+            kind,
+            forced: Force::No,
+            rolls_back: false,
+            roll_back: None,
+            scaling: None,
+            command: None,
+            workflow,
+            changes: None,
+            secrets,
+        }
+    }
 }
 
 impl Engine {

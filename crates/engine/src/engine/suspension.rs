@@ -13,7 +13,7 @@ use planner::{
 };
 use store::{DeploymentRow, ResourceRow};
 
-use super::{Engine, Force, compare, start::NewRun, terminals::no_bastion};
+use super::{Engine, compare, start::NewRun, terminals::no_bastion};
 use crate::{
     Actor, Error, Result,
     bastion::Bastion,
@@ -93,22 +93,14 @@ impl Engine {
         );
         let hidden = self.stored_hidden(actor, &row).await?;
         let token = actor.session.token().expose();
+        let kind = match direction {
+            Direction::Suspend => RunKind::Suspend,
+            Direction::Resume => RunKind::Resume,
+        };
+        let secrets = RunSecrets::new(token, hidden, actor.vault_key.as_ref());
         let run = NewRun {
-            actor,
-            deployment,
             seen: Some(&row),
-            kind: match direction {
-                Direction::Suspend => RunKind::Suspend,
-                Direction::Resume => RunKind::Resume,
-            },
-            forced: Force::No,
-            rolls_back: false,
-            roll_back: None,
-            scaling: None,
-            command: None,
-            workflow,
-            changes: None,
-            secrets: RunSecrets::new(token, hidden, actor.vault_key.as_ref()),
+            ..NewRun::of(actor, deployment, kind, workflow, secrets)
         };
         let mut transaction = store.begin("storing a suspension").await?;
         let run = self.store_run(&mut transaction, &run).await?;

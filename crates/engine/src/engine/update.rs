@@ -12,7 +12,7 @@ use serde_json::Value;
 use store::{DeploymentContent, DeploymentRow, ResourceRow};
 
 use super::{
-    Changes, Engine, Force, RollBack,
+    Changes, Engine, RollBack,
     begin::{Planned, accepted, beside, check_quota, plan_with, types_of},
     check, compare,
     hidden::{
@@ -319,18 +319,12 @@ impl Engine {
                 catalog: &catalog,
                 there: &there,
                 run: NewRun {
-                    actor,
-                    deployment,
                     seen: Some(&row),
-                    kind: RunKind::Update,
-                    forced: Force::No,
                     rolls_back: changes.rolls_back.is_some(),
                     roll_back,
                     scaling: changes.scaling.as_ref(),
-                    command: None,
-                    workflow,
                     changes: Some(planned),
-                    secrets,
+                    ..NewRun::of(actor, deployment, RunKind::Update, workflow, secrets)
                 },
             })
             .await;

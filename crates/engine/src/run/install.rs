@@ -5,7 +5,7 @@
 
 use super::{
     ansible::{self, Tasks},
-    software::ended_badly,
+    execution::ended_badly,
     step::{Attempt, StepResult},
 };
 

@@ -9,6 +9,7 @@ mod context;
 mod create;
 mod deployment;
 mod detached;
+mod execution;
 #[cfg(test)]
 mod figures;
 mod guard;

@@ -21,7 +21,7 @@ use store::{DeploymentRow, Outcome, SnapshotRow};
 
 use parts::Newer;
 
-use super::{Engine, Force, start::NewRun, suspension::not_suspended};
+use super::{Engine, start::NewRun, suspension::not_suspended};
 use crate::{Actor, Error, Result, Tenant, run::delete_part, secrets::RunSecrets};
 
 impl Engine {
@@ -295,20 +295,8 @@ impl Engine {
     ) -> Result<NewRun<'a>> {
         let hidden = self.stored_hidden(actor, row).await?;
         let token = actor.session.token().expose();
-        Ok(NewRun {
-            actor,
-            deployment: &row.shown.id,
-            seen: None,
-            kind,
-            forced: Force::No,
-            rolls_back: false,
-            roll_back: None,
-            scaling: None,
-            command: None,
-            workflow,
-            changes: None,
-            secrets: RunSecrets::new(token, hidden, actor.vault_key.as_ref()),
-        })
+        let secrets = RunSecrets::new(token, hidden, actor.vault_key.as_ref());
+        Ok(NewRun::of(actor, &row.shown.id, kind, workflow, secrets))
     }
 
     async fn started(&self, actor: &Actor, deployment: &str, run: String) -> Result<Started> {

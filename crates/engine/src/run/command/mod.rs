@@ -16,8 +16,8 @@ use zeroize::Zeroizing;
 use super::{
     ansible::{self, Tasks},
     detached::Detached,
+    execution::{Output, ended_badly},
     outcome::Ended,
-    software::{Output, ended_badly},
     step::{Attempt, StepResult},
 };
 use crate::{catalog::Files, secrets::CommandContent, ssh::Route};

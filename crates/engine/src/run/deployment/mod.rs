@@ -20,8 +20,8 @@ use store::ResourceChange;
 
 use super::{
     ansible::{self, Tasks},
+    execution::ended_badly,
     outcome::Ended,
-    software::ended_badly,
     step::{Attempt, StepResult},
     work::DriverInput,
 };
