@@ -51,6 +51,9 @@ use docker::{BOOT, EVENT, all_goes, docker_lab, is_logged, on_docker, on_docker_
 use lab::{Fault, ServerFault, ServerTrouble};
 use serde_json::Value;
 
+/// Catalogue items of these tests.
+const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
+
 const PAGE: &str = "heat_template_version: 2021-04-16
 resources:
   front: {type: OS::Neutron::Net}

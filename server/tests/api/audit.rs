@@ -1,7 +1,5 @@
 //! The audit trail: logins, refusals and changes of a project, for its members.
 
-use std::time::Duration;
-
 use lab::{CallFault, Fault, Lab};
 use serde_json::{Value, json};
 use tokio::{
@@ -11,7 +9,7 @@ use tokio::{
 
 use crate::{
     lab::ended,
-    stack::{Client, Stack, cookie, credentials, json, problem},
+    stack::{Client, Stack, cookie, credentials, json, problem, until},
 };
 
 const TEMPLATE: &str = "heat_template_version: 2021-04-16\nresources: {}\n";
@@ -199,13 +197,10 @@ async fn begin_check(lab: &Lab, browser: &Client, deployment: &str) -> TcpStream
     );
     let mut connection = TcpStream::connect(address).await.unwrap();
     connection.write_all(request.as_bytes()).await.unwrap();
-    let begun = async {
-        while lab.faults().calls().len() == before {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let begun = tokio::time::timeout(Duration::from_secs(60), begun).await;
-    begun.expect("the check asks the cloud");
+    until("the check asks the cloud", async || {
+        lab.faults().calls().len() > before
+    })
+    .await;
     connection
 }
 
@@ -237,13 +232,10 @@ async fn slow_cloud(
         let request = json!({"name": format!("shop-{number}"), "template": template});
         let started = json(demo.post("/api/v1/deployments", &request).await, 202).await;
         let run = format!("/api/v1/runs/{}", started["run"].as_str().unwrap());
-        let deployed = async {
-            while json(demo.get(&run).await, 200).await["state"] != "succeeded" {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        let deployed = tokio::time::timeout(Duration::from_secs(60), deployed).await;
-        deployed.expect("it is deployed");
+        until("it is deployed", async || {
+            json(demo.get(&run).await, 200).await["state"] == "succeeded"
+        })
+        .await;
         deployments.push(started["deployment"].as_str().unwrap().to_owned());
     }
     lab.faults().add(Fault::Call(CallFault {
@@ -262,20 +254,14 @@ async fn a_change_is_recorded_although_its_client_has_left() {
         panic!("one deployment");
     };
     drop(begin_check(&lab, &demo, deployment).await);
-    let recorded = async {
-        loop {
-            let list = format!("/api/v1/audit?deployment={deployment}");
-            let events = json(demo.get(&list).await, 200).await;
-            let mut events = events.as_array().unwrap().iter();
-            let check = events.find(|event| event["action"].as_str().unwrap().ends_with("/check"));
-            if let Some(check) = check {
-                break check["status"].clone();
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let recorded = tokio::time::timeout(Duration::from_secs(60), recorded).await;
-    assert_eq!(recorded.expect("the check is recorded"), 200);
+    until("the check is recorded with its status", async || {
+        let list = format!("/api/v1/audit?deployment={deployment}");
+        let events = json(demo.get(&list).await, 200).await;
+        let mut events = events.as_array().unwrap().iter();
+        let check = events.find(|event| event["action"].as_str().unwrap().ends_with("/check"));
+        check.is_some_and(|check| check["status"] == 200)
+    })
+    .await;
 }
 
 /// True if a new connection from the address of [`begin_check`] is served.
@@ -304,11 +290,8 @@ async fn the_work_of_a_client_that_has_left_keeps_its_place_among_the_connection
     for _ in 0..50 {
         assert!(!is_served(&stack).await);
     }
-    let free = async {
-        while !is_served(&stack).await {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let free = tokio::time::timeout(Duration::from_secs(60), free).await;
-    free.expect("a place is free after a check");
+    until("a place is free after a check", async || {
+        is_served(&stack).await
+    })
+    .await;
 }

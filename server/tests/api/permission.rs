@@ -1,7 +1,5 @@
 //! Standing permissions over the API: signals to policies, checks at an interval, audit trail.
 
-use std::time::Duration;
-
 use lab::{CallFault, Fault, Lab};
 use reqwest::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};
@@ -9,7 +7,7 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
 use crate::{
     lab::ended,
-    stack::{Client, Stack, json, problem},
+    stack::{Client, Stack, json, problem, until},
 };
 
 const GROUP: &str = "\
@@ -202,25 +200,15 @@ async fn an_alarm_that_does_not_wait_for_the_answer_scales_and_is_recorded() {
         group.url
     );
     alarm.write_all(request.as_bytes()).await.unwrap();
-    let patience = Duration::from_secs(60);
     // The plan of the scaling needs facts of the cloud.
-    let begun = async {
-        while reads() == before {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let begun = tokio::time::timeout(patience, begun).await;
-    begun.expect("the facts are read");
+    until("the facts are read", async || reads() > before).await;
     drop(alarm);
 
     let scaled = "signal: `up` scales `web` from 1 to 2 members".to_owned();
-    let recorded = async {
-        while !group.trail().await.contains(&(scaled.clone(), 202)) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let recorded = tokio::time::timeout(patience, recorded).await;
-    recorded.expect("it is recorded");
+    until("it is recorded", async || {
+        group.trail().await.contains(&(scaled.clone(), 202))
+    })
+    .await;
     assert_eq!(group.last_run().await["scaling"]["policy"], "up");
 }
 
@@ -284,14 +272,10 @@ async fn a_network_that_is_gone_comes_back_while_nobody_is_logged_in() {
         .await
         .unwrap();
     store::testing::permission_make_due(database.store()).await;
-    let repaired = async {
-        while group.shown().await["last_run"] == before["last_run"] {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), repaired)
-        .await
-        .unwrap();
+    until("it is repaired", async || {
+        group.shown().await["last_run"] != before["last_run"]
+    })
+    .await;
     let run = group.last_run().await;
     assert_eq!(run["author"], "demo (standing permission)");
     let trail = group.trail().await;

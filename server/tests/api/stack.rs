@@ -4,6 +4,7 @@ use std::{
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
     sync::Once,
+    time::Duration,
 };
 
 use clap::Parser;
@@ -202,6 +203,17 @@ impl Client {
     pub async fn delete(&self, path: &str) -> Response {
         self.request(Method::DELETE, path).send().await.unwrap()
     }
+}
+
+/// Waits until a condition holds, at most a minute.
+pub async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
+    let holds = async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let held = tokio::time::timeout(Duration::from_secs(60), holds).await;
+    held.expect(what);
 }
 
 /// The JSON of a response with this status.

@@ -3,8 +3,6 @@
 
 use super::*;
 
-const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
-
 /// A server with a component of this item.
 fn with(item: &str) -> String {
     format!(

@@ -4,8 +4,6 @@ use api::StepState;
 
 use super::*;
 
-const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
-
 /// Two components on two servers. Each is healthy when the other one answers on its port.
 fn template(port: u16) -> String {
     format!(

@@ -4,8 +4,6 @@ use api::StepState;
 
 use super::*;
 
-const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
-
 /// On one server a component that gets healthy at its thirteenth attempt, and one that requires it. On another server
 /// three scripts, one after the other.
 const TWO_PATHS: &str = "heat_template_version: 2021-04-16

@@ -2,7 +2,6 @@
 
 use super::*;
 
-const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
 /// Enough for an ordinary role on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 

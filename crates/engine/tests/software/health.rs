@@ -7,8 +7,6 @@ use api::{
 
 use super::*;
 
-const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
-
 /// A component that fails this many attempts, and one that requires it.
 fn template(attempts: u32) -> String {
     format!(

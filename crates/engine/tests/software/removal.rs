@@ -2,8 +2,6 @@
 
 use super::*;
 
-const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
-
 /// A server, and what is on it.
 fn template(software: &str) -> String {
     format!(

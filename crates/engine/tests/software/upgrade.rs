@@ -7,8 +7,6 @@ use types::catalog::recipe::{Recipe, RecipeFile, RecipeOption};
 
 use super::*;
 
-const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
-
 const TEMPLATE: &str = "heat_template_version: 2021-04-16
 resources:
   front: {type: OS::Neutron::Net}
