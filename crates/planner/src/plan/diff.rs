@@ -80,6 +80,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
             model,
         };
         let (found, copy) = closest_copy(&comparison, name, spec);
+        let moves = comparison.moves(&found);
         (of, keys) = (comparison.of, comparison.keys);
         if let Some(copy) = copy {
             current.to_mut().swap(name, &copy);
@@ -93,10 +94,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
             ResourceChange {
                 action: found.action,
                 may: found.may,
-                moves: found
-                    .properties
-                    .iter()
-                    .any(|one| one.name.starts_with("networks")),
+                moves,
                 component: is_component,
             },
         );

@@ -78,6 +78,7 @@ impl Comparison<'_> {
             let is_other = differs(SECRET_KEY, (before.as_ref(), after.as_ref()), None);
             is_other.then(|| format!("its secret at `{provider}` changes"))
         });
-        Some(because.map_or(Differs::No, |because| Differs::Yes(Some(because))))
+        let moved = || self.moved(new.properties.get("host"));
+        Some(because.map_or_else(moved, |because| Differs::Yes(Some(because))))
     }
 }

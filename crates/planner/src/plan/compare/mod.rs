@@ -3,9 +3,11 @@
 //! A property that refers to other resources is compared by value, if the value is known: each deployed resource is
 //! stored with the values that it was created from, and with its reference and attributes. If another resource is
 //! replaced, the value will differ (`get_resource`) or can differ (`get_attr`, which is known only during the run). Providers
-//! of which a component needs the address only are in [`endpoints`].
+//! of which a component needs the address only are in [`endpoints`], resources that keep their ids and get other addresses
+//! in [`moves`].
 
 mod endpoints;
+mod moves;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -43,7 +45,7 @@ pub(super) struct ResourceChange {
     pub action: Action,
     /// True if the change is decided only during the run.
     pub may: bool,
-    /// True if the resource gets other addresses and keeps its id.
+    /// True if the resource keeps its id and can get other addresses.
     pub moves: bool,
     pub component: bool,
 }
@@ -156,8 +158,9 @@ impl Comparison<'_> {
             } else {
                 None
             };
-            let found =
-                found.unwrap_or_else(|| self.property(described, property, before, after, made));
+            let found = found
+                .unwrap_or_else(|| self.property(described, property, before, after, made))
+                .or_stronger(self.addresses(new, described, property));
             if found == Differs::No || is_ignored(new, property) {
                 continue;
             }
@@ -284,9 +287,6 @@ impl Comparison<'_> {
                 (Action::Update, true) => Differs::May(format!("`{name}` changes")),
                 (Action::Update, false) if compared.component => {
                     Differs::May(format!("`{name}` is set up again"))
-                }
-                (Action::Update, false) if compared.moves => {
-                    Differs::May(format!("`{name}` gets other addresses"))
                 }
                 (Action::Update, false) if self.never_was_ready(name) => {
                     Differs::Yes(Some(format!("`{name}` is created anew")))

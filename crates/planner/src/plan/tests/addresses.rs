@@ -169,6 +169,77 @@ fn a_consumer_is_set_up_again_when_the_endpoint_changes_and_only_then() {
     }
 }
 
+/// The demo, whose private server has these networks.
+fn inner_at(networks: &str) -> String {
+    let (before, after) = DEMO
+        .rsplit_once("networks: [{network: {get_resource: front}}]")
+        .unwrap();
+    format!("{before}networks: [{networks}]{after}")
+}
+
+#[test]
+fn components_are_set_up_again_when_their_server_or_their_provider_gets_other_addresses() {
+    let one = inner_at("{network: {get_resource: front}}");
+    let two = inner_at("{network: {get_resource: front}}, {network: {get_resource: front}}");
+    let fixed = inner_at("{network: {get_resource: front}, fixed_ip: 10.1.0.9}");
+    for (before_text, after_text) in [(&one, &two), (&two, &one), (&one, &fixed)] {
+        let deployed = made(&new(before_text));
+        let plan = plan_over(&deployed, after_text);
+        assert_eq!(
+            reason(&plan, "nginx"),
+            "`host` may change (`inner` gets other addresses)"
+        );
+        assert_eq!(
+            reason(&plan, "proxy"),
+            "`backends` may change (`inner` gets other addresses)"
+        );
+        let (nginx, proxy) = (
+            before(&plan, "nginx:configure"),
+            before(&plan, "proxy:configure"),
+        );
+        assert_eq!(nginx, Some(vec!["inner:ssh"]));
+        assert!(proxy.unwrap().contains(&"inner:update"));
+        assert!(
+            before(&plan, "inner:ssh")
+                .unwrap()
+                .contains(&"inner:update")
+        );
+
+        // A consumer that needs the health of its provider follows the provider.
+        let plan = plan_with(after_text, &[], &made(&plan_of(before_text)));
+        assert_eq!(
+            reason(&plan, "proxy"),
+            "`backends` may change (`nginx` is set up again)"
+        );
+    }
+    let renamed = DEMO.replace(
+        "image: debian-12\n",
+        "image: debian-12\n      name: other\n",
+    );
+    let plan = plan_over(&made(&new(DEMO)), &renamed);
+    assert!(before(&plan, "inner:update").is_some());
+    assert_eq!(before(&plan, "nginx:configure"), None);
+    assert_eq!(before(&plan, "proxy:configure"), None);
+}
+
+#[test]
+fn a_volume_stays_attached_to_a_server_that_gets_other_addresses() {
+    let text = |networks: &str| {
+        resources(&format!("
+  net: {{type: OS::Neutron::Net}}
+  sub: {{type: OS::Neutron::Subnet, properties: {{network: {{get_resource: net}}, cidr: 10.0.0.0/24}}}}
+  disk: {{type: OS::Cinder::Volume, properties: {{size: 1}}}}
+  web: {{type: OS::Nova::Server, properties: {{flavor: m1.small, image: debian-12, networks: [{networks}]}}}}
+  there: {{type: OS::Cinder::VolumeAttachment, properties: {{instance_uuid: {{get_resource: web}}, volume_id: {{get_resource: disk}}}}}}
+"))
+    };
+    let network = "{network: {get_resource: net}}";
+    let deployed = made(&plan_of(&text(network)));
+    let plan = plan_with(&text(&format!("{network}, {network}")), &[], &deployed);
+    assert!(before(&plan, "web:update").is_some());
+    assert_eq!(reason(&plan, "there"), "");
+}
+
 #[test]
 fn a_consumer_of_a_provider_that_was_not_set_up_returns_to_the_old_endpoint() {
     let mut world = simulate::World::default();
