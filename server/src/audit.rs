@@ -13,7 +13,8 @@
 //! A connection that lasts, such as a terminal, has events of its own: its route records them with a [`Recorder`].
 //!
 //! An event is stored before the answer is sent. If that fails, the answer is sent all the same, and the log has both. A
-//! change is carried out and recorded even if its client leaves before the answer.
+//! change is carried out and recorded even if its client leaves before the answer. A handler that panics is an internal
+//! error here.
 //!
 //! Texts that a client chooses are cut, and a project keeps its newest events only ([`EVENTS_MAX`]), so that nobody fills
 //! the disk. The server's log (target `audit`) has every event, also those that a flood pushed out.

@@ -1,7 +1,6 @@
 //! Builds the server: database, engine, router. Used by `main` and by the tests.
 
 use std::{
-    any::Any,
     fs::{self, OpenOptions},
     io::ErrorKind,
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
@@ -16,7 +15,6 @@ use axum::{
     body::Body,
     http::{HeaderName, Request},
     middleware,
-    response::{IntoResponse, Response},
 };
 use engine::{LogQuota, compute::Limits, slots::Slots};
 use store::Operator;
@@ -34,7 +32,7 @@ use tower_sessions::{SessionManagerLayer, cookie::SameSite};
 
 use crate::{
     attempts::Attempts, audit::EVENTS_MAX, auth, config::Config, designs::Designs, doors::Doors,
-    facts::Facts, headers, metrics, origin, pages, problem::Error, rates::Rates, routes, serve,
+    facts::Facts, headers, metrics, origin, pages, problem, rates::Rates, routes, serve,
     services::Services, session_store::SealedStore, token_logins::TokenLogins, unattended,
 };
 
@@ -290,7 +288,7 @@ fn layered(routes: Router<Services>, services: Services) -> Router {
             headers::secure,
         ))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
-        .layer(CatchPanicLayer::custom(panicked))
+        .layer(CatchPanicLayer::custom(problem::of_panic))
         .layer(middleware::from_fn_with_state(
             services.config.clone(),
             serve::limit_body,
@@ -306,15 +304,6 @@ fn span(request: &Request<Body>) -> tracing::Span {
         .and_then(|id| id.header_value().to_str().ok())
         .unwrap_or_default();
     tracing::info_span!("http", method = %request.method(), path = request.uri().path(), request_id = id)
-}
-
-fn panicked(panic: Box<dyn Any + Send>) -> Response {
-    let what = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("panic");
-    Error::internal("answering this request", what).into_response()
 }
 
 /// Deletes expired sessions, old audit events and old logs.
@@ -358,10 +347,70 @@ async fn sweep(
 
 #[cfg(test)]
 mod tests {
+    use axum::{Extension, http::StatusCode, routing::post};
     use clap::Parser as _;
+    use engine::Tenant;
     use openstack::ConnectionSettings;
+    use store::Page;
+    use tower::ServiceExt as _;
 
     use super::*;
+    use crate::audit::Who;
+
+    async fn fails() -> StatusCode {
+        panic!("a fault of the handler")
+    }
+
+    #[tokio::test]
+    async fn a_change_whose_handler_panics_is_answered_and_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "clouds:\n  test:\n    auth: {auth_url: 'http://127.0.0.1:9/v3'}\n";
+        fs::write(folder.path().join("clouds.yaml"), text).unwrap();
+        let setting =
+            |name: &str, file: &str| format!("--{name}={}", folder.path().join(file).display());
+        let settings = [
+            "stackloom".to_owned(),
+            setting("clouds", "clouds.yaml"),
+            setting("data", "data"),
+            setting("site", "site"),
+            concat!("--catalog=", env!("CARGO_MANIFEST_DIR"), "/../catalog").to_owned(),
+        ];
+        let server = build(Config::parse_from(settings)).await.unwrap();
+        let tenant = Tenant {
+            cloud: "test".to_owned(),
+            project_id: "shop".to_owned(),
+        };
+        let owner = tenant.clone();
+        let broken = move |Extension(who): Extension<Who>| {
+            who.is("demo", &owner);
+            fails()
+        };
+        let routes = Router::new().route("/designs", post(broken));
+        let routes = routes::recorded(routes, &server.services);
+        let router = layered(
+            Router::new().nest("/api/v1", routes),
+            server.services.clone(),
+        );
+
+        let request = Request::post("/api/v1/designs")
+            .body(Body::empty())
+            .unwrap();
+        let answer = router.oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let store = &server.services.store;
+        let names = [(); 3].map(|()| String::new());
+        let events = store.audit_list(&tenant, &names, None, Page::ALL).await;
+        let events = events.unwrap();
+        let [event] = events.as_slice() else {
+            panic!("one event: {events:?}");
+        };
+        assert_eq!(
+            (event.user.as_str(), event.action.as_str(), event.status),
+            ("demo", "POST /api/v1/designs", 500)
+        );
+        assert_eq!(event.code.as_deref(), Some("internal-error"));
+        server.stop().await;
+    }
 
     #[test]
     fn settings_of_calls_hold_in_each_region_of_each_cloud() {

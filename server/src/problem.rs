@@ -3,7 +3,7 @@
 //! A route returns [`Error`]. It is converted to RFC 9457 problem details and logged only here, once. The cause is for
 //! the log and is never sent. The detail and the hint are for the user and never contain a secret.
 
-use std::{error::Error as StdError, fmt, time::Duration};
+use std::{any::Any, error::Error as StdError, fmt, time::Duration};
 
 use axum::{
     Json,
@@ -190,6 +190,16 @@ impl Error {
         self.cause = Some(cause.to_string());
         self
     }
+}
+
+/// The response to a request whose handler has panicked.
+pub fn of_panic(panic: Box<dyn Any + Send>) -> Response {
+    let what = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("panic");
+    Error::internal("answering this request", what).into_response()
 }
 
 impl IntoResponse for Error {

@@ -40,10 +40,15 @@ use axum::{
     middleware,
     routing::{delete, get, post},
 };
+use tower_http::catch_panic::CatchPanicLayer;
 
 pub use signal::{BURST as SIGNAL_BURST, EVERY as SIGNAL_EVERY, POLICY_BURST, POLICY_EVERY};
 
-use crate::{codes, headers, origin, problem::Error, services::Services};
+use crate::{
+    codes, headers, origin,
+    problem::{self, Error},
+    services::Services,
+};
 
 /// The routes below `/api/v1`.
 pub fn api(services: &Services) -> Router<Services> {
@@ -158,17 +163,24 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/resource-types", get(resource_types::list))
         .route("/resource-types/{type}", get(resource_types::get))
         .route("/openapi.json", get(openapi::get))
-        .method_not_allowed_fallback(method_not_allowed)
+        .method_not_allowed_fallback(method_not_allowed);
+    Router::new().nest("/api/v1", recorded(v1, services))
+}
+
+/// Routes of the API with what surrounds all of them. A panic becomes a response before the audit trail sees it, so that
+/// the event has its status.
+pub fn recorded(routes: Router<Services>, services: &Services) -> Router<Services> {
+    routes
         .layer(middleware::from_fn_with_state(
             services.clone(),
             origin::guard,
         ))
+        .layer(CatchPanicLayer::custom(problem::of_panic))
         .layer(middleware::from_fn_with_state(
             services.clone(),
             crate::audit::record,
         ))
-        .layer(middleware::from_fn(headers::no_store));
-    Router::new().nest("/api/v1", v1)
+        .layer(middleware::from_fn(headers::no_store))
 }
 
 /// The routes without a session: probes, metrics, signals, and the pages of error codes.
