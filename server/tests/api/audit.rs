@@ -186,18 +186,22 @@ async fn a_change_from_a_page_of_another_site_is_recorded_for_the_user_whose_log
     assert_eq!((status, code), (refused.0.into(), refused.1));
 }
 
-/// Asks for the check of a deployment over a connection of its own, which is still open when the check has begun: the
-/// cloud has a call more.
+/// Asks for the check of a deployment over a connection of its own, which is still open when the check has begun.
 async fn begin_check(lab: &Lab, browser: &Client, deployment: &str) -> TcpStream {
-    let before = lab.faults().calls().len();
-    let address = browser.base.strip_prefix("http://").unwrap();
     let cookie = browser.cookie.as_deref().unwrap();
     let request = format!(
         "POST /api/v1/deployments/{deployment}/check HTTP/1.1\r\nhost: localhost\r\ncookie: {cookie}\r\ncontent-length: 0\r\n\r\n"
     );
+    begin(lab, browser, &request).await
+}
+
+/// Sends a request over a connection of its own, which is still open when its work has begun: the cloud has a call more.
+async fn begin(lab: &Lab, browser: &Client, request: &str) -> TcpStream {
+    let before = lab.faults().calls().len();
+    let address = browser.base.strip_prefix("http://").unwrap();
     let mut connection = TcpStream::connect(address).await.unwrap();
     connection.write_all(request.as_bytes()).await.unwrap();
-    until("the check asks the cloud", async || {
+    until("the work asks the cloud", async || {
         lab.faults().calls().len() > before
     })
     .await;
@@ -260,6 +264,29 @@ async fn a_change_is_recorded_although_its_client_has_left() {
         let mut events = events.as_array().unwrap().iter();
         let check = events.find(|event| event["action"].as_str().unwrap().ends_with("/check"));
         check.is_some_and(|check| check["status"] == 200)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_login_is_recorded_although_its_client_has_left() {
+    let (lab, _stack, demo, _) = slow_cloud(0, &[], 0).await;
+    lab.faults().add(Fault::Call(CallFault {
+        service: Some("identity".into()),
+        delay_ms: 300,
+        ..CallFault::default()
+    }));
+    let login = credentials("demo", "demo", "demo").to_string();
+    let request = format!(
+        "POST /api/v1/login HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{login}",
+        login.len()
+    );
+    drop(begin(&lab, &demo, &request).await);
+    until("both logins are recorded", async || {
+        let events = json(demo.get("/api/v1/audit").await, 200).await;
+        let events = events.as_array().unwrap().iter();
+        let logins = events.filter(|event| event["action"] == "POST /api/v1/login");
+        logins.filter(|login| login["status"] == 200).count() == 2
     })
     .await;
 }
