@@ -17,15 +17,18 @@ const RULES_GONE: &str = "Connections that only its rules allow can end.";
 /// A consequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Consequence {
-    /// One sentence.
+    /// One or two sentences on one resource.
     pub text: &'static str,
+    /// The same on several resources. Notes are never put together, so theirs is the text on one.
+    several: &'static str,
     /// True if data or an address is lost for good.
     pub is_loss: bool,
 }
 
-const fn loss(text: &'static str) -> Option<Consequence> {
+const fn loss(text: &'static str, several: &'static str) -> Option<Consequence> {
     Some(Consequence {
         text,
+        several,
         is_loss: true,
     })
 }
@@ -33,6 +36,7 @@ const fn loss(text: &'static str) -> Option<Consequence> {
 const fn note(text: &'static str) -> Option<Consequence> {
     Some(Consequence {
         text,
+        several: text,
         is_loss: false,
     })
 }
@@ -57,13 +61,19 @@ pub fn line(change: &Change) -> String {
 
 /// Lasting losses of a plan, a sentence for each kind of loss: `` `address`: The public address changes. ``
 pub fn losses(plan: &Plan) -> Vec<String> {
-    let mut by_text: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut by_text: BTreeMap<&str, (Consequence, Vec<&str>)> = BTreeMap::new();
     for change in &plan.changes {
         for one in of(change, plan).into_iter().filter(|one| one.is_loss) {
-            by_text.entry(one.text).or_default().push(&change.resource);
+            let (_, names) = by_text.entry(one.text).or_insert((one, Vec::new()));
+            names.push(&change.resource);
         }
     }
-    let sentence = |(text, names): (&str, Vec<&str>)| {
+    let sentence = |(loss, names): (Consequence, Vec<&str>)| {
+        let text = if names.len() == 1 {
+            loss.text
+        } else {
+            loss.several
+        };
         let named = names.iter().take(NAMED_MAX);
         let named: Vec<String> = named.map(|name| format!("`{name}`")).collect();
         let rest = match names.len().saturating_sub(NAMED_MAX) {
@@ -72,7 +82,7 @@ pub fn losses(plan: &Plan) -> Vec<String> {
         };
         format!("{}{rest}: {text}", named.join(", "))
     };
-    by_text.into_iter().map(sentence).collect()
+    by_text.into_values().map(sentence).collect()
 }
 
 /// The consequences of a change. Empty if there are none to mention.
@@ -111,20 +121,27 @@ fn of_replacement(resource_type: &str) -> Option<Consequence> {
     match resource_type {
         SERVER => loss(
             "A new server is created from its image. Data on its own disk is lost, and its snapshots with it; attached volumes stay.",
+            "New servers are created from their images. Data on their own disks is lost, and their snapshots with it; attached volumes stay.",
         ),
-        "OS::Cinder::Volume" => {
-            loss("A new volume takes its place. Its data is lost, and its snapshots with it.")
-        }
-        "OS::Neutron::FloatingIP" => loss("The public address changes."),
+        "OS::Cinder::Volume" => loss(
+            "A new volume takes its place. Its data is lost, and its snapshots with it.",
+            "New volumes take their places. Their data is lost, and their snapshots with it.",
+        ),
+        "OS::Neutron::FloatingIP" => loss(
+            "The public address changes.",
+            "The public addresses change.",
+        ),
         "OS::Neutron::FloatingIPAssociation" => {
             note("The public address does not answer until it is associated again.")
         }
         "OS::Neutron::Port" => note("Its address changes, unless the port names it."),
         "OS::Neutron::Net" | "OS::Neutron::ProviderNet" => loss(
             "Its subnets and ports are replaced too. What is on it gets other addresses, and its connections break.",
+            "Their subnets and ports are replaced too. What is on them gets other addresses, and its connections break.",
         ),
         "OS::Neutron::Subnet" => loss(
             "Ports with an address of it are replaced. They get other addresses, and their connections break.",
+            "Ports with an address of one of them are replaced. They get other addresses, and their connections break.",
         ),
         "OS::Neutron::Router" => note(
             "Servers behind it have no external connectivity, and their floating IPs do not answer, until the new router is connected.",
@@ -134,6 +151,7 @@ fn of_replacement(resource_type: &str) -> Option<Consequence> {
         ),
         "OS::Octavia::LoadBalancer" => loss(
             "Its address changes, unless the load balancer names it. All connections through it break.",
+            "Their addresses change, unless the load balancers name them. All connections through them break.",
         ),
         "OS::Octavia::Listener" | "OS::Octavia::Pool" => {
             note("Connections through it break, and new ones are refused until it is ready again.")
@@ -144,18 +162,26 @@ fn of_replacement(resource_type: &str) -> Option<Consequence> {
 
 fn of_deletion(resource_type: &str) -> Option<Consequence> {
     match resource_type {
-        SERVER => {
-            loss("Data on its own disk is lost, and its snapshots with it; attached volumes stay.")
-        }
-        "OS::Cinder::Volume" => loss("Its data is lost, and its snapshots with it."),
-        "OS::Neutron::FloatingIP" => loss("The public address is given back to the cloud."),
+        SERVER => loss(
+            "Data on its own disk is lost, and its snapshots with it; attached volumes stay.",
+            "Data on their own disks is lost, and their snapshots with it; attached volumes stay.",
+        ),
+        "OS::Cinder::Volume" => loss(
+            "Its data is lost, and its snapshots with it.",
+            "Their data is lost, and their snapshots with it.",
+        ),
+        "OS::Neutron::FloatingIP" => loss(
+            "The public address is given back to the cloud.",
+            "The public addresses are given back to the cloud.",
+        ),
         "OS::Neutron::Router" | "OS::Neutron::RouterGateway" | "OS::Neutron::RouterInterface" => {
             note("Servers behind the router lose external connectivity through it.")
         }
         "OS::Neutron::SecurityGroup" | "OS::Neutron::SecurityGroupRule" => note(RULES_GONE),
-        "OS::Octavia::LoadBalancer" => {
-            loss("Its address is given back to the cloud, and all connections through it break.")
-        }
+        "OS::Octavia::LoadBalancer" => loss(
+            "Its address is given back to the cloud, and all connections through it break.",
+            "Their addresses are given back to the cloud, and all connections through them break.",
+        ),
         _ => None,
     }
 }
@@ -234,7 +260,10 @@ fn of_addresses(plan: &Plan, server: &str) -> Option<Consequence> {
     if interfaces > 0 && ports.len() == interfaces && ports.iter().all(stays) {
         note("Its addresses stay: the new server takes over its ports.")
     } else {
-        loss("Its addresses change: it gets new network interfaces.")
+        loss(
+            "Its addresses change: it gets new network interfaces.",
+            "Their addresses change: they get new network interfaces.",
+        )
     }
 }
 
@@ -285,7 +314,11 @@ mod tests {
         };
         assert_eq!(
             losses(&plan(2)),
-            ["`disk1`, `disk2`: Its data is lost, and its snapshots with it."]
+            ["`disk1`, `disk2`: Their data is lost, and their snapshots with it."]
+        );
+        assert_eq!(
+            losses(&plan(1)),
+            ["`disk1`: Its data is lost, and its snapshots with it."]
         );
         assert!(losses(&plan(7))[0].contains("`disk5` and 2 more: "));
         assert!(losses(&plan(0)).is_empty());
