@@ -129,7 +129,7 @@ resources:
   await expect(page.getByRole('dialog', { name: 'Console of web' }).getByRole('log')).toContainText(/\S/);
   await page.keyboard.press('Escape');
   await page.locator('[data-step="web:ssh"]').click();
-  await expect(page.getByRole('log')).toContainText(/ssh: attempt \d+: .*; \d+ s left/);
+  await expect(page.getByRole('log')).toContainText(/SSH attempt \d+ failed: .*; \d+ s left/);
 
   await test.step('a search reaches lines that are not loaded', async () => {
     await page.reload();

@@ -32,7 +32,7 @@ test('a stray is shown on the page of its deployment, and undeploying removes it
   await page.getByRole('button', { name: 'Undeploy', exact: true }).click();
   await page.getByRole('dialog', { name: 'Undeploy late?' }).getByRole('button', { name: 'Undeploy', exact: true }).click();
   await expect(page).toHaveURL(/\/runs\//);
-  await expect(page.getByRole('log')).toContainText(`removed OS::Neutron::Net ${stray.id}`);
+  await expect(page.getByRole('log')).toContainText(`Deleted OS::Neutron::Net ${stray.id}`);
   await expect.poll(() => leftovers(request)).toEqual({});
 });
 

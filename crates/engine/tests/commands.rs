@@ -389,7 +389,7 @@ async fn commands_wait_for_each_other_on_a_server(place: &Place) {
     let second = place.start(on(&["s1", "s2"], "echo hello")).await;
     let waits = |event: &Event| {
         matches!(&event.body, EventBody::Log(line) if line.step == "s1:command"
-            && line.text.starts_with("waiting for `s1`: the step `s1:command` of another run works on it"))
+            && line.text.starts_with("Waiting for `s1`: the step `s1:command` of another run works on it"))
     };
     place.bench.until(&second, waits).await;
     place.let_go("s1").await;

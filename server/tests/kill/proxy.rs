@@ -309,7 +309,7 @@ impl View {
     async fn until_waiting(&mut self) {
         self.until("the run waits at its hook", |event| {
             let line = event["text"].as_str();
-            line.is_some_and(|line| line.starts_with("waiting at a hook"))
+            line.is_some_and(|line| line.starts_with("Waiting at a hook"))
         })
         .await;
     }

@@ -29,7 +29,7 @@ impl Attempt {
         let patience = self.run_context.core.config.ssh_timeout;
         self.log
             .info(format!(
-                "waiting until `{server}` ({}) answers over SSH",
+                "Waiting for SSH on `{server}` ({})",
                 route.host.address
             ))
             .await;
@@ -50,11 +50,15 @@ impl Attempt {
                 WaitProgress::NotYet(why) => {
                     let (attempts, left) = (wait.attempts(), wait.left().as_secs());
                     self.log
-                        .info(format!("ssh: attempt {attempts}: {why}; {left} s left"))
+                        .info(format!(
+                            "SSH attempt {attempts} failed: {why}; {left} s left"
+                        ))
                         .await;
                 }
                 WaitProgress::LoggedIn => {
-                    self.log.info(format!("`{server}` answers over SSH")).await;
+                    self.log
+                        .info(format!("Connected to `{server}` over SSH"))
+                        .await;
                     return Box::pin(self.use_own_host_key(&server, &key)).await;
                 }
                 WaitProgress::HostKey(other) => {
@@ -110,7 +114,7 @@ impl Attempt {
             }
             Err(error) => {
                 self.log
-                    .warn(format!("the console log cannot be read: {error}"))
+                    .warn(format!("The console log cannot be read: {error}"))
                     .await
             }
         }
@@ -163,7 +167,9 @@ impl Attempt {
             ..
         } = &entrance;
         self.log
-            .info(format!("`{server}` ({address}) lets {from} in to port 22"))
+            .info(format!(
+                "Port 22 of `{server}` ({address}) is open for {from}"
+            ))
             .await;
         Ok(())
     }
@@ -174,11 +180,11 @@ impl Attempt {
         let users = self.rule().close(&self.run_context.run, server).await?;
         let message = match (server, users) {
             // The bastion was never created, or has been deleted. Then no rule is left either.
-            (None, _) => "there is no bastion to close".to_owned(),
-            (Some(server), Users::None) => format!("port 22 of `{server}` is closed again"),
+            (None, _) => "There is no bastion to close".to_owned(),
+            (Some(server), Users::None) => format!("Port 22 of `{server}` is closed"),
             (Some(server), Users::Others) => {
                 format!(
-                    "port 22 of `{server}` stays open for another run, a terminal or a check; it is closed after the last one"
+                    "Port 22 of `{server}` stays open for another run, a terminal or a check; it is closed after the last one"
                 )
             }
         };

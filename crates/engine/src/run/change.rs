@@ -86,7 +86,7 @@ impl Attempt {
             self.tries(name, &entry, driver, &work).await?;
             self.log
                 .info(format!(
-                    "changing {} `{name}` ({id})",
+                    "Updating {} `{name}` ({id})",
                     work.spec.resource_type
                 ))
                 .await;

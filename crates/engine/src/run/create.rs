@@ -33,7 +33,7 @@ impl Attempt {
                 if self.step.if_changed && self.stays(name, &spec)? {
                     self.log
                         .info(format!(
-                            "`{name}` would be created from the same values, so it is unchanged"
+                            "`{name}` is not replaced: its values are unchanged"
                         ))
                         .await;
                     return self.change(name, spec).await;
@@ -73,7 +73,7 @@ impl Attempt {
             Some(id) => id,
             None => {
                 self.log
-                    .info(format!("creating {} `{name}`", work.spec.resource_type))
+                    .info(format!("Creating {} `{name}`", work.spec.resource_type))
                     .await;
                 let id = self.create_one(name, driver, &context).await?;
                 // A resource that was found by its marker can be broken by an earlier attempt.
@@ -207,7 +207,7 @@ impl Attempt {
             )));
         }
         self.log
-            .info(format!("{id} is unusable ({why}): it is removed"))
+            .info(format!("Deleting {id}, which cannot be used: {why}"))
             .await;
         driver.delete(context, Some(id)).await?;
         self.until_gone(driver, context, id).await?;
@@ -243,7 +243,10 @@ impl Attempt {
             Ended::lasting("`external_id` must be the id of an object in the cloud")
         })?;
         self.log
-            .info(format!("`{name}` is {id}, which is there already"))
+            .info(format!(
+                "{} `{name}` exists already: {id}",
+                spec.resource_type
+            ))
             .await;
         let driver = self.driver(&spec)?;
         self.begin(name, &spec, ResourceState::Creating).await?;

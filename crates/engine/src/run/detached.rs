@@ -67,7 +67,7 @@ impl Attempt {
         let (client, begun) = match begun {
             Ok(begun) => begun,
             Err(error) => {
-                let text = format!("no live output, it comes at the end of each task: {error}");
+                let text = format!("No live output: it appears at the end of each task ({error})");
                 self.log.warn(text).await;
                 return Ok(None);
             }
@@ -77,7 +77,9 @@ impl Attempt {
             Begun::New => Positions::new(),
             Begun::Again => {
                 self.log
-                    .info("the step was interrupted; programs that it started are found again")
+                    .info(
+                        "The step was interrupted: the programs that it started are followed again",
+                    )
                     .await;
                 self.positions().await?
             }
@@ -165,7 +167,7 @@ impl Attempt {
             while let Some(output) = holders.output().await? {
                 let Output::Out(bytes) = output else { continue };
                 for line in lines.take(&bytes) {
-                    let text = format!("waiting until `{server}` is free: {line}");
+                    let text = format!("Waiting for locks on `{server}`: {line}");
                     self.log.info(text).await;
                 }
             }
@@ -174,13 +176,14 @@ impl Attempt {
         match wait.await {
             Ok(0) => {}
             Ok(_) => {
-                let text = format!("`{server}` is still busy after {seconds} s; the step goes on");
+                let text =
+                    format!("`{server}` is still locked after {seconds} s: the step continues");
                 self.log.warn(text).await;
             }
             // Whoever needs the server next says so.
             Err(error) => {
                 self.log
-                    .info(format!("locks were not checked: {error}"))
+                    .info(format!("Locks were not checked: {error}"))
                     .await
             }
         }

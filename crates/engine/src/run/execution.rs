@@ -78,7 +78,7 @@ impl Attempt {
         if let Some(slot) = sandboxes.try_slot(&project) {
             return Ok(slot);
         }
-        self.log.info("waiting for a free sandbox").await;
+        self.log.info("Waiting for a free sandbox").await;
         (self.report)(QueueMove::In);
         let slot = tokio::select! {
             slot = sandboxes.slot(&project) => slot,

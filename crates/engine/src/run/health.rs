@@ -80,7 +80,7 @@ impl Attempt {
             };
             let why = match answer {
                 Ok(()) => {
-                    let message = format!("health of `{name}`: {title}: yes");
+                    let message = format!("Health check of `{name}` passed: {title}");
                     self.log.info(message).await;
                     return Ok(());
                 }
@@ -112,7 +112,7 @@ impl Attempt {
             if !last_report.as_ref().is_some_and(is_known) {
                 self.log
                     .info(format!(
-                        "health of `{name}`: {title}: not yet: {why}; next attempt in {} s, {} s left",
+                        "Health check of `{name}` failed: {title}: {why}; next attempt in {} s, {} s left",
                         check.interval,
                         left.as_secs()
                     ))

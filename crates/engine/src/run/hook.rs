@@ -20,7 +20,7 @@ impl Attempt {
         let (tenant, run) = (&run_context.tenant, run_context.run.as_str());
         let store = &run_context.core.store;
         let name = self.name()?;
-        let message = format!("waiting at a hook of `{name}` until a user continues the run");
+        let message = format!("Waiting at a hook of `{name}` until a user continues the run");
         self.log.info(message).await;
         let pause = run_context.core.config.poll_longest.min(LOOK_EVERY);
         loop {

@@ -32,7 +32,7 @@ impl Attempt {
             files.insert("jobs".into(), detached.folder.path().into_bytes());
         }
         self.log
-            .info(format!("installing `{name}` on `{host}`"))
+            .info(format!("Installing `{name}` on `{host}`"))
             .await;
         let job = self.job(files, ansible::playbook_command(), route, private_key);
         let output = self.in_sandbox(&job, &|_| false, detached).await?;

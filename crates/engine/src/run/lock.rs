@@ -67,7 +67,9 @@ impl Attempt {
         }
         if told.is_some() {
             (self.report)(QueueMove::Out);
-            self.log.info(format!("`{server}` is free now")).await;
+            self.log
+                .info(format!("`{server}` is no longer locked"))
+                .await;
         }
         Ok(())
     }
@@ -213,7 +215,7 @@ fn waiting(server: &str, other: &LockingStep) -> String {
         author,
     } = other;
     format!(
-        "waiting for `{server}`: the step `{step}` of another run works on it ({}, by {author}, {run})",
+        "Waiting for `{server}`: the step `{step}` of another run works on it ({}, by {author}, {run})",
         to_text(kind)
     )
 }
@@ -232,7 +234,7 @@ mod tests {
         };
         assert_eq!(
             waiting("web", &other),
-            "waiting for `web`: the step `nginx:configure` of another run works on it (update, by ada, 0199)"
+            "Waiting for `web`: the step `nginx:configure` of another run works on it (update, by ada, 0199)"
         );
     }
 }

@@ -34,7 +34,7 @@ impl Attempt {
         }
         let there = self.run_context.known.get(name);
         if there.is_none() && copy_of(name).is_some() {
-            self.log.info(format!("`{name}` is gone already")).await;
+            self.log.info(format!("`{name}` is already deleted")).await;
             return Ok(());
         }
         let spec = self.spec()?;
@@ -52,7 +52,7 @@ impl Attempt {
         }
         if let (Some(id), Some(other)) = (&id, self.has_become(name, there.as_ref())) {
             self.log
-                .info(format!("{id} is `{other}` now: it stays"))
+                .info(format!("{id} is not deleted: it belongs to `{other}` now"))
                 .await;
             return self.gone(name).await;
         }
@@ -72,7 +72,7 @@ impl Attempt {
         }
         self.log
             .info(format!(
-                "deleting {} `{name}`{}",
+                "Deleting {} `{name}`{}",
                 work.spec.resource_type,
                 id.as_deref()
                     .map(|id| format!(" ({id})"))
@@ -85,7 +85,10 @@ impl Attempt {
             let wait = delayed.waits_before_delete(&context).await?;
             if !wait.is_zero() {
                 self.log
-                    .info(format!("`{name}` waits {} s", wait.as_secs()))
+                    .info(format!(
+                        "Waiting {} s before the deletion of `{name}`",
+                        wait.as_secs()
+                    ))
                     .await;
                 self.pause(wait).await?;
             }
@@ -105,7 +108,7 @@ impl Attempt {
             let resource_type = &work.spec.resource_type;
             self.delete_snapshots_of(resource_type, id).await?;
         }
-        self.log.info(format!("`{name}` is gone")).await;
+        self.log.info(format!("Deleted `{name}`")).await;
         // Software is deleted with its server.
         let components = self.run_context.known.on_host(name).into_iter();
         for component in components.filter(|other| copy_of(other).is_none()) {
@@ -121,7 +124,7 @@ impl Attempt {
         (spec, id): (ResourceSpec, Option<&str>),
         why: &str,
     ) -> StepResult {
-        let what = id.unwrap_or("which was never made");
+        let what = id.unwrap_or("which was never created");
         self.log
             .warn(format!("`{name}` ({what}) stays in the cloud: {why}"))
             .await;
@@ -195,7 +198,7 @@ impl Attempt {
         }
         self.log
             .warn(format!(
-                "`{name}` could not be marked as retained; its containers stay too, so that does no harm: {ended}"
+                "`{name}` could not be marked as retained. This has no effect, because the resources that contain it stay too: {ended}"
             ))
             .await;
         Ok(())
@@ -242,7 +245,7 @@ impl Attempt {
             .map_err(|why| Ended::lasting(format!("no snapshot of {id} was made: {why}")))?;
         let snapshot = ready.reference.as_str().unwrap_or_default();
         self.log
-            .info(format!("a snapshot of {id} was taken: {snapshot}"))
+            .info(format!("Created snapshot {snapshot} of {id}"))
             .await;
         Ok(())
     }

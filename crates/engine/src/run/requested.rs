@@ -109,7 +109,7 @@ impl Attempt {
             .filter_map(|(property, value)| {
                 let why = nothing(value, &scope)?;
                 Some(format!(
-                    "property `{property}` counts as not given, as in Heat: {why}"
+                    "Property `{property}` counts as not given, as in Heat: {why}"
                 ))
             })
             .collect();

@@ -56,7 +56,7 @@ impl Attempt {
         if let Some(why) = restores.obstacle(&context, &id).await? {
             let deleted = store.snapshot_part_delete(tenant, run, &name);
             deleted.await.map_err(|error| not_stored(&error))?;
-            let message = format!("`{name}` is no part of the snapshot: {why}");
+            let message = format!("`{name}` is not part of the snapshot: {why}");
             self.log.warn(message.clone()).await;
             run_context.known.remark(message);
             return Ok(());
@@ -71,7 +71,7 @@ impl Attempt {
                 let held = (run, run_context.journal.fence());
                 let stored = store.snapshot_part_complete(tenant, held, &name, (taken, bytes));
                 stored.await.map_err(|error| not_stored(&error))?;
-                let message = format!("the snapshot of `{name}` is complete: {taken}");
+                let message = format!("Created snapshot {taken} of `{name}`");
                 self.log.info(message).await;
                 Ok(())
             }
@@ -80,7 +80,7 @@ impl Attempt {
                 let session = &run_context.session;
                 let removed = restores.remove_snapshot(session, &id, occasion, None);
                 if let Err(error) = removed.await {
-                    let left = format!("the rest of the snapshot stays in the cloud: {error}");
+                    let left = format!("Remains of the snapshot stay in the cloud: {error}");
                     self.log.warn(left).await;
                 }
                 Err(Ended::lasting(format!(
@@ -130,7 +130,7 @@ impl Attempt {
         let request = || restores.restore(&context, &id, snapshot, occasion);
         match self.until_snapshot(request).await? {
             Ok(_) => {
-                let message = format!("`{name}` has its data from the snapshot again ({id})");
+                let message = format!("Restored `{name}` ({id}) from the snapshot");
                 self.log.info(message).await;
                 Ok(())
             }
@@ -161,7 +161,7 @@ impl Attempt {
             }
             let deleted = store.snapshot_part_delete(tenant, &part.snapshot, &part.resource);
             deleted.await.map_err(|error| not_stored(&error))?;
-            let message = format!("the snapshot of `{}` is deleted", part.resource);
+            let message = format!("Deleted the snapshot of `{}`", part.resource);
             self.log.info(message).await;
         }
         Ok(())

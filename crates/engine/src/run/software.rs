@@ -49,7 +49,7 @@ impl Attempt {
             files.insert("jobs".into(), detached.folder.path().into_bytes());
         }
         self.log
-            .info(format!("running role `{role}` on `{host}`"))
+            .info(format!("Running role `{role}` on `{host}`"))
             .await;
         let wait = HealthWait::new(&item.described, &given, route.clone(), private_key.clone());
         let job = self.job(files, ansible::playbook_command(), route, private_key);
@@ -263,7 +263,9 @@ impl Attempt {
             },
         )
         .await?;
-        self.log.info(format!("`{name}` runs on `{host}`")).await;
+        self.log
+            .info(format!("Configured `{name}` on `{host}`"))
+            .await;
         Ok(())
     }
 

@@ -362,7 +362,7 @@ impl Attempt {
     async fn rest(&self) -> StepResult {
         let seconds = self.step.pause_seconds;
         let message =
-            format!("waiting {seconds} s before the next members, as the update policy says");
+            format!("Waiting {seconds} s before the next members, as the update policy requires");
         self.log.info(message).await;
         self.pause(Duration::from_secs(seconds.into())).await
     }
@@ -488,7 +488,7 @@ impl Attempt {
             entry.state = ResourceState::Ready;
         });
         self.note(name, change).await?;
-        self.log.info(format!("`{name}` is there: {id}")).await;
+        self.log.info(format!("`{name}` is ready: {id}")).await;
         Ok(())
     }
 }

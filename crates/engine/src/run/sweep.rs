@@ -104,7 +104,7 @@ impl Attempt {
                     if id.is_none() =>
                 {
                     self.log
-                        .info(format!("there is nothing to delete: {error}"))
+                        .info(format!("There is nothing to delete: {error}"))
                         .await;
                     return Ok(());
                 }
@@ -183,7 +183,7 @@ impl Attempt {
         for unlisted in &searched.unlisted {
             self.log
                 .warn(format!(
-                    "this cannot be searched for strays with your roles: {unlisted}"
+                    "Your roles do not permit a search for strays here: {unlisted}"
                 ))
                 .await;
         }
@@ -223,7 +223,7 @@ impl Attempt {
                     pass.removed += 1;
                     self.log
                         .info(format!(
-                            "removed {}: it has the marker of `{}`, and no resource uses it",
+                            "Deleted {}: it has the marker of `{}`, and no resource uses it",
                             described(&stray),
                             stray.key.name
                         ))
@@ -327,8 +327,8 @@ impl Attempt {
         };
         self.log
             .info(format!(
-                "the cloud may still carry out requests whose answers were lost, for {}{more}: until {until:.0} it is searched for what they \
-                 make (STACKLOOM_COMMIT_HORIZON)",
+                "The cloud may still carry out requests that got no answer, for {}{more}: searching until {until:.0} for resources that they create \
+                 (STACKLOOM_COMMIT_HORIZON)",
                 names.join(", ")
             ))
             .await;

@@ -42,7 +42,7 @@ impl Bench {
         let undeploy = undeploy.await.unwrap().run;
         self.until(&undeploy, |event| {
             matches!(&event.body, EventBody::Log(line) if line.step == "web:delete"
-                && line.text.starts_with("waiting for `web`: the step `gate:ssh` of another run works on it (command, by demo, "))
+                && line.text.starts_with("Waiting for `web`: the step `gate:ssh` of another run works on it (command, by demo, "))
         })
         .await;
         undeploy

@@ -183,7 +183,7 @@ async fn a_command_goes_on_after_a_crash_with_its_script() {
     let events = async || {
         let events = bench.engine.events(&bench.tenant, &run, 0, 1000).await;
         let starts = events.unwrap().into_iter().filter(|event| {
-            matches!(&event.body, EventBody::Log(line) if line.text.contains("waiting until `gate`"))
+            matches!(&event.body, EventBody::Log(line) if line.text.contains("Waiting for SSH on `gate`"))
         });
         starts.count()
     };

@@ -377,7 +377,7 @@ async fn a_deletion_that_a_stray_prevents_is_tried_again() {
     let run = update.await.unwrap().run;
     bench
         .until(&run, |event| {
-            matches!(&event.body, EventBody::Log(api::LogLine { text, .. }) if text.contains("removed") && text.contains(&stray))
+            matches!(&event.body, EventBody::Log(api::LogLine { text, .. }) if text.contains("Deleted") && text.contains(&stray))
         })
         .await;
     bench

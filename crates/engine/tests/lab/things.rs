@@ -190,7 +190,7 @@ resources:
             .collect();
         for event in events.unwrap() {
             if let api::EventBody::Log(api::LogLine { step, text, .. }) = event.body
-                && (text.contains(" left to wait") || text.contains(" waits "))
+                && (text.contains(" left to wait") || text.contains(" before the deletion of "))
             {
                 waited.insert(step, true);
             }

@@ -44,14 +44,19 @@ fn state(run: &Run, id: &str) -> StepState {
 async fn what_requires_a_component_waits_until_it_is_healthy_also_after_a_crash() {
     let mut bench = on_docker_with(ITEMS, "engine-health", "172.31.38.0/24", BOOT).await;
     let started = bench.start(&template(5)).await;
-    let third = |event: &Event| logs(event, "not yet: exit status 1; it said: tried 2 times of 5");
+    let third = |event: &Event| {
+        logs(
+            event,
+            "failed: Was tried often enough: exit status 1; it said: tried 2 times of 5",
+        )
+    };
     bench.until(&started.run, third).await;
     bench.crash().await;
     let (run, events) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let at = |text: &str| events.iter().position(|event| logs(event, text));
-    let healthy = at("health of `slow`: Was tried often enough: yes");
-    assert!(healthy.is_some() && healthy < at("running role `reader`"));
+    let healthy = at("Health check of `slow` passed: Was tried often enough");
+    assert!(healthy.is_some() && healthy < at("Running role `reader`"));
     // The role of the reader finds its source in `/etc/hosts`.
     assert!(at("TASK [Names of the deployment in /etc/hosts]").is_some());
     assert!(is_bastion_closed(&bench));

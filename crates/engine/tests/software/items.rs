@@ -377,7 +377,7 @@ impl Deployed {
         let events = self.update(self.test.without_components(), 1).await;
         let with_removal = self.test.components.iter().filter(|one| one.item.removes);
         for Component { name, .. } in with_removal {
-            let taking = format!("removing `{name}` from ");
+            let taking = format!("Removing `{name}` from ");
             let is_taken = events.iter().any(|event| {
                 matches!(&event.body, EventBody::Log(line) if line.text.starts_with(&taking))
             });

@@ -142,7 +142,7 @@ async fn every_form_of_a_program_is_live_as_it_was_written_and_hides_what_it_mus
             .contains("procps is already the newest version")
     );
     let engine = output(&events, "Silence", LogStream::Engine);
-    assert_eq!(engine, ["still running, 10 s"]);
+    assert_eq!(engine, ["Still running after 10 s"]);
     // Each line was read from the server and not from the task's result: it has a position.
     let positions = lines(&events)
         .iter()
@@ -190,8 +190,8 @@ async fn a_package_manager_that_was_there_first_is_waited_for() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let lines = lines(&events);
     let at = |text: &str| lines.iter().position(|(_, line)| line.text.contains(text));
-    let waits = at("waiting until `web` is free: python3").expect("it says for whom");
-    let begins = at("running role `nginx`").expect("the role runs");
+    let waits = at("Waiting for locks on `web`: python3").expect("it says for whom");
+    let begins = at("Running role `nginx`").expect("the role runs");
     assert!(waits < begins);
     // The package manager's own log, before the task's result and not again in it.
     let unpacked: Vec<_> = lines

@@ -249,7 +249,7 @@ async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert!(is_logged(
         &events,
-        "health of `proxy`: All backends are healthy: yes"
+        "Health check of `proxy` passed: All backends are healthy"
     ));
     let deployment = bench.engine.deployment(&bench.tenant, &started.deployment);
     let url = deployment.await.unwrap().outputs["url"]

@@ -102,7 +102,7 @@ fn left_alone(parts: &[SnapshotPartRow], there: &[ResourceRow], newer: &Newer) -
                 Some(why) => why,
                 // It would be part of a new snapshot.
                 None if parts.is_empty() => return None,
-                None => "it is no part of the snapshot",
+                None => "it is not part of the snapshot",
             },
         };
         Some((one.name.as_str(), why))
@@ -303,7 +303,7 @@ mod tests {
             reasons(&left_alone(&parts, &there, &newer)),
             [
                 ("replaced", "it was replaced since"),
-                ("new", "it is no part of the snapshot"),
+                ("new", "it is not part of the snapshot"),
                 ("half", "its part of the snapshot is incomplete"),
                 ("booted", "it boots from a volume"),
                 (

@@ -58,7 +58,7 @@ impl Attempt {
         }
         prepared.files.insert("jobs".into(), folder.into_bytes());
         self.log
-            .info(format!("running the command on `{server}`"))
+            .info(format!("Running the command on `{server}`"))
             .await;
         let Prepared {
             files,

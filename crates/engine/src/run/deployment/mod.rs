@@ -56,7 +56,7 @@ impl Attempt {
         {
             self.log
                 .info(format!(
-                    "`{name}` would run with the same values, so it does not run"
+                    "`{name}` does not run again: its values are unchanged"
                 ))
                 .await;
             return self
@@ -81,7 +81,8 @@ impl Attempt {
                 attributes = outcome?;
             }
             None => {
-                let message = format!("`{name}` runs nothing on {action}, as its actions say");
+                let message =
+                    format!("`{name}` does not run on {action}, which is not among its `actions`");
                 self.log.info(message).await;
             }
         }
@@ -232,7 +233,9 @@ impl Attempt {
             _ => Vec::new(),
         };
         for input in left_out {
-            let message = format!("the input `{input}` is left out: no variable has such a name");
+            let message = format!(
+                "Input `{input}` is left out: its name is not valid for an environment variable"
+            );
             self.log.warn(message).await;
         }
         let (play, argv) = play_of((name, host, action), configuration, inputs, variables);
@@ -242,7 +245,7 @@ impl Attempt {
             files.insert("jobs".into(), detached.folder.path().into_bytes());
         }
         self.log
-            .info(format!("running `{name}` on `{host}` for {action}"))
+            .info(format!("Running `{name}` on `{host}` for {action}"))
             .await;
         let job = self.job(files, argv, route, private_key);
         let takes = |result: &str| configuration.takes(result);

@@ -319,7 +319,7 @@ impl Driver {
                 stream: LogStream::Engine,
                 ..current.source.clone()
             };
-            let text = format!("still running, {seconds} s");
+            let text = format!("Still running after {seconds} s");
             self.log.say(source, [(LogLevel::Info, text)]).await;
         }
     }
@@ -563,7 +563,7 @@ impl Driver {
             self.ended.insert(name, followed.positions());
         }
         let text =
-            format!("live output was interrupted ({error}); output comes at the end of each task");
+            format!("Live output was interrupted: it appears at the end of each task ({error})");
         self.log.warn(text).await;
     }
 }
