@@ -234,6 +234,27 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_that_cannot_be_linked_is_told_when_the_others_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = folder.path().join("spool");
+        std::fs::create_dir(&spool).unwrap();
+        for name in ["1", "2"] {
+            std::fs::write(spool.join(name), "{}").unwrap();
+        }
+        let path = spool.to_str().unwrap();
+        let read = |failure: &str| {
+            let script = format!("ln() {{ {failure}; }}\n{SCRIPT}");
+            shell(&[&script, "sh", "read", path, "64", "20"], "")
+        };
+        let of_first = "[ \"$1\" != 1 ] && command ln \"$@\"";
+        assert_eq!(read(of_first).as_deref(), Some("2 e30=\n"));
+        std::fs::remove_file(spool.join("2")).unwrap();
+        assert_eq!(read(of_first), None);
+        // A sender may remove its signal at any time.
+        assert_eq!(read("rm \"$1\"; return 1").as_deref(), Some(""));
+    }
+
+    #[test]
     fn a_line_without_the_name_of_a_file_is_no_signal() {
         let long = "1".repeat(NAME_BYTES_MAX + 1);
         let printed = format!("1-2-a e30=\n../x e30=\n1\0 e30=\n{long} e30=\n1 no base64\n");

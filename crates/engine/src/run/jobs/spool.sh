@@ -22,6 +22,7 @@ case $1 in
 read)
     left=$3
     own=
+    unlinked=
     trap 'rm -rf "$own"' EXIT
     trap 'exit 1' HUP INT PIPE TERM
     for file in [0-9]*; do
@@ -29,7 +30,11 @@ read)
         case $file in *[!0-9A-Za-z-]*) continue ;; esac
         [ -f "$file" ] && [ ! -L "$file" ] || continue
         [ -n "$own" ] || own=$(mktemp -d "${2%/*}/.stackloom-XXXXXXXXXX") || exit 1
-        ln "$file" "$own/$file" 2>/dev/null || continue
+        if ! ln "$file" "$own/$file" 2>/dev/null; then
+            # Its owner may have removed it.
+            [ ! -f "$file" ] || unlinked=$file
+            continue
+        fi
         [ -f "$own/$file" ] && [ ! -L "$own/$file" ] || continue
         # The status of a pipeline is that of its end, so a failure of `head` is told past it.
         body=$({ { head -c "$(($4 + 1))" "$own/$file" || echo '!' >&3; } | base64; } 3>&1) || body='!'
@@ -45,6 +50,11 @@ read)
         echo
         left=$((left - 1))
     done
+    # Only when no other signal is left: these are read and removed first.
+    if [ -n "$unlinked" ] && [ "$left" -eq "$3" ]; then
+        echo "$2/$unlinked cannot be read: it cannot be linked in ${2%/*}" >&2
+        exit 1
+    fi
     ;;
 discard)
     shift 2
