@@ -46,7 +46,7 @@ impl StreamLines {
     }
 
     /// The present state of a progress bar: the line that has not ended, up to its last carriage return. `None` if there is
-    /// none, or the last state was shown a moment ago. Called after each piece.
+    /// none, or the line was looked at a moment ago. Called after each piece: a long line is not read again each time.
     pub fn unfinished(&mut self, now: Instant) -> Option<String> {
         let begin = self.position();
         let is_same = |line: &&mut Unfinished| line.begin == begin;
@@ -61,8 +61,8 @@ impl StreamLines {
         if now < line.due {
             return None;
         }
-        let text = self.lines.until_return()?;
         line.due = now + line.pause;
+        let text = self.lines.until_return()?;
         line.pause = (line.pause * 2).min(UNFINISHED_LONGEST);
         Some(text)
     }
@@ -118,5 +118,18 @@ mod tests {
         assert_eq!(lines.take(b"again\r"), [""; 0]);
         let later = now + UNFINISHED_AFTER;
         assert_eq!(lines.unfinished(later).as_deref(), Some("again"));
+    }
+
+    #[test]
+    fn a_line_without_a_carriage_return_is_looked_at_now_and_then() {
+        let mut lines = StreamLines::from(0, Arc::default());
+        let begin = Instant::now();
+        let after = |milliseconds| begin + Duration::from_millis(milliseconds);
+        assert_eq!(lines.take(b"50 %"), [""; 0]);
+        assert_eq!(lines.unfinished(begin), None);
+        assert_eq!(lines.unfinished(after(1000)), None);
+        assert_eq!(lines.take(b"\r"), [""; 0]);
+        assert_eq!(lines.unfinished(after(1500)), None);
+        assert_eq!(lines.unfinished(after(2000)).as_deref(), Some("50 %"));
     }
 }
