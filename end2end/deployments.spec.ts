@@ -1,6 +1,6 @@
 // The list of deployments, and what a deployment offers at its end.
 import { expect, test, type Locator, type Page } from '@playwright/test';
-import { api, login, shoot } from './support/app.ts';
+import { api, login, openDesigns, shoot } from './support/app.ts';
 import { clearFaults, fault } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
 
@@ -52,6 +52,7 @@ test('a list that could not be loaded comes back with the network', async ({ pag
 // Routes of a page switch the browser's cache off, so this test has none.
 test('icons that first come up offline are drawn', async ({ page, context }) => {
   await login(page);
+  await openDesigns(page);
   await context.setOffline(true);
   await page.keyboard.press('Control+k');
   const commands = page.getByRole('dialog', { name: 'Commands' });
