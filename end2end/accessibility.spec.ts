@@ -18,7 +18,7 @@ test('login and what is not there', async ({ page }) => {
   await accessible(page);
 });
 
-test('pages without anything on them, and one of a design that is not there', async ({ page }) => {
+test('pages without anything on them, and one of a design that is not there @full', async ({ page }) => {
   await login(page, { cloud: 'lab', user: 'other', password: 'other', domain: 'Default', project: 'other' });
   for (const address of ['/designs', '/deployments', '/designs/00000000-0000-7000-8000-000000000000']) {
     await page.goto(address);
@@ -106,9 +106,9 @@ resources:
   });
 });
 
-test('sessions, the audit log, a new item and the commands @full', async ({ page }) => {
+test('catalogue, sessions, the audit log, a new item and the commands @full', async ({ page }) => {
   await login(page);
-  for (const address of ['/sessions', '/audit', '/items/new']) {
+  for (const address of ['/catalog', '/catalog/nginx', '/sessions', '/audit', '/items/new']) {
     await page.goto(address);
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
     await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
@@ -119,7 +119,7 @@ test('sessions, the audit log, a new item and the commands @full', async ({ page
   await accessible(page);
 });
 
-test('plan, run, deployments and catalogue', async ({ page, request }) => {
+test('plan, run and deployments', async ({ page, request }) => {
   await login(page);
   const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'planned', template: twoTier('axe') });
   await page.goto(`/designs/${id}/plan`);
@@ -138,7 +138,7 @@ test('plan, run, deployments and catalogue', async ({ page, request }) => {
   await expect(page.getByRole('region', { name: 'Plan' }).locator('[data-change="front"]')).toBeVisible();
   await accessible(page);
   await page.getByRole('button', { name: 'Canvas' }).click();
-  for (const address of [`/deployments/${deployment}`, '/deployments', '/catalog', '/catalog/nginx']) {
+  for (const address of [`/deployments/${deployment}`, '/deployments']) {
     await page.goto(address);
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
     await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
