@@ -5,6 +5,7 @@ import { api, login, node, openDesign } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { code, inspect, problems } from './support/draw.ts';
 import { misfits } from './support/fits.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 import { broken, twoTier } from './support/templates.ts';
 
@@ -146,7 +147,7 @@ test('plan, run and deployments', async ({ page, request }) => {
   }
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
 
@@ -184,15 +185,13 @@ test('every page fits into windows of three sizes, in both themes @full', async 
 
   const template = 'heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\noutputs:\n  id: {value: {get_resource: front}}\n';
   const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'fits', template });
-  const ended = (run: string) =>
-    expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe('succeeded');
-  await ended(run);
+  await ended(page, run);
   await open('run', `/runs/${run}`);
   await open('deployment', `/deployments/${deployment}`);
   await open('deployments', '/deployments');
   await open('roll-back', `/deployments/${deployment}/plan?run=${run}`);
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
-  await ended(gone.run);
+  await ended(page, gone.run);
   await open('comparison', `/deployments/${deployment}/compare?from=${run}&to=${gone.run}`);
   for (const address of ['/catalog', '/catalog/nginx', '/items/new', '/sessions', '/audit', '/nowhere']) {
     await open(address.slice(1).replace('/', '-'), address);

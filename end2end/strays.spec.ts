@@ -2,6 +2,7 @@
 import { expect, test } from '@playwright/test';
 import { api, login, newDesign, shoot } from './support/app.ts';
 import { createNetwork, network } from './support/lab.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 interface Started {
@@ -17,7 +18,7 @@ resources:
 test('a stray is shown on the page of its deployment, and undeploying removes it', async ({ page, request }) => {
   await login(page);
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'late', template });
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state).toBe('succeeded');
+  await ended(page, run);
   const { resources } = await api<{ resources: { physical_id: string }[] }>(page, 'GET', `/deployments/${deployment}`);
   // The result of a request that is executed after its response was lost.
   const { description } = await network(request, resources[0]!.physical_id);

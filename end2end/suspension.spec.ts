@@ -1,6 +1,7 @@
 // Suspension of a deployment on its page, and its end.
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test } from '@playwright/test';
 import { api, login, node, shoot } from './support/app.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -87,8 +88,3 @@ test('a deployment is suspended, shown as such, and resumed', async ({ page, req
   await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
-
-async function ended(page: Page, run: string): Promise<void> {
-  const state = async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
-  await expect.poll(state, { timeout: 60_000 }).toBe('succeeded');
-}
