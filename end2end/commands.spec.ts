@@ -3,18 +3,20 @@ import { expect, test } from '@playwright/test';
 import { api, login, shoot, watchConsole } from './support/app.ts';
 import { ended } from './support/runs.ts';
 
-const server = (name: string, more = ''): string => `  ${name}:
-    type: OS::Nova::Server
-${more}    properties: {image: debian-12, flavor: m1.small, user_data_format: SOFTWARE_CONFIG, networks: [{network: {get_resource: front}}]}
-  greet_${name}: {type: OS::Heat::SoftwareDeployment, properties: {config: {get_resource: greet}, server: {get_resource: ${name}}}}
-`;
-
 const template = `heat_template_version: 2021-04-16
 resources:
   front: {type: OS::Neutron::Net}
   front_subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.32.0.0/24}}
+  gate:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: front}}]}
+  web:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.small, user_data_format: SOFTWARE_CONFIG, networks: [{network: {get_resource: front}}]}
   greet: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: echo hello}}
-${server('gate', '    metadata: {stackloom: {public: true}}\n')}${server('web')}`;
+  greeted: {type: OS::Heat::SoftwareDeployment, properties: {config: {get_resource: greet}, server: {get_resource: web}}}
+`;
 
 interface Started {
   deployment: string;

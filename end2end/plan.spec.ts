@@ -95,6 +95,8 @@ test('a plan is shared by its address: version and parameters, without hidden on
 
   const next = { name: 'shared', template: labelled('  back: {type: OS::Neutron::Net}\n'), base_version: design.version };
   await api(page, 'PUT', `/designs/${design.id}`, next);
+  // The page looks for newer versions when its tab is shown.
+  await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
   const note = page.getByRole('note').filter({ hasText: 'Version 2 was saved by demo' });
   await expect(note, 'the open page is told').toContainText('This page plans version 1.', { timeout: 30_000 });
 
