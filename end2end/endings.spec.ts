@@ -109,7 +109,7 @@ resources:
     properties:
       host: {get_resource: web}
       script: |
-        seq 12000 | sed 's/^/number /'
+        seq 8000 | sed 's/^/number /'
         echo looking for the licence server
         sleep 1
         echo no route to licence.example >&2
