@@ -234,11 +234,7 @@ resources:
   await page.goto(`/runs/${run}`);
   await page.getByRole('link', { name: 'Update and continue' }).click();
   await expect(page).toHaveURL(new RegExp(`/designs/${design.id}/plan\\?deployment=${deployment}&version=\\d+$`));
-  const update = page.getByRole('button', { name: 'Update', exact: true });
-  await expect(update).toBeEnabled({ timeout: 30_000 });
-  await update.click();
-  await expect(page).toHaveURL(/\/runs\//);
-  await ends(page, 'succeeded');
+  await expect(page.getByRole('button', { name: 'Update', exact: true })).toBeEnabled({ timeout: 30_000 });
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
   await page.goto(`/runs/${gone.run}`);
   await ends(page, 'succeeded');

@@ -157,7 +157,7 @@ test('a notification tells the end of a run to those who look elsewhere', async 
     });
     Object.defineProperty(document, 'hidden', { get: () => true });
   });
-  const delay = `heat_template_version: 2021-04-16\nresources:\n  wait: {type: OS::Heat::Delay, properties: {min_wait: 6}}\n`;
+  const delay = `heat_template_version: 2021-04-16\nresources:\n  wait: {type: OS::Heat::Delay, properties: {min_wait: 4}}\n`;
   const started = await api<Started>(page, 'POST', '/deployments', { name: 'slow', template: delay });
   await page.goto(`/runs/${started.run}`);
   const bell = page.getByRole('button', { name: 'Notify me when it ends' });

@@ -83,7 +83,7 @@ async function paste(page: Page, text: string): Promise<void> {
   }, text);
 }
 
-test('work on a private server in the browser', async ({ page, request, context }) => {
+test('work on a private server in the browser', async ({ page, request }) => {
   test.setTimeout(15 * 60_000);
   const complaints = watchConsole(page);
   await page.addInitScript(countLines);
@@ -214,7 +214,29 @@ test('work on a private server in the browser', async ({ page, request, context 
     await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
   });
 
-  await test.step('leaving the page closes the bastion', async () => {
+  expect(complaints, 'the content policy permits what the terminal does').toEqual([]);
+
+  await test.step('leaving the page closes the bastion, and openings and ends are events of the deployment', async () => {
+    expect(await openBastionRules(request)).toHaveLength(1);
+    await page.goto(`/deployments/${deployment}`);
+    await expect(async () => expect(await openBastionRules(request)).toHaveLength(0)).toPass({ timeout: 60_000 });
+    const rows = page.getByRole('region', { name: 'Events' }).getByRole('row');
+    await expect(rows.filter({ hasText: 'Open a terminal' }).first()).toContainText('demo');
+    await expect(rows.filter({ hasText: 'Close a terminal after' }).first()).toContainText('demo');
+  });
+
+  const removed = await page.request.delete(`/api/v1/deployments/${deployment}`);
+  const { run: undeploy } = (await removed.json()) as Started;
+  await ended(page, undeploy);
+});
+
+test('a terminal ends with its tab and with its login, and the bastion is closed @full', async ({ page, request, context }) => {
+  test.setTimeout(5 * 60_000);
+  await login(page);
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'ends', template });
+  await ended(page, run);
+
+  await test.step('closing the tab closes the bastion', async () => {
     const own = await context.newPage();
     await own.goto(`/deployments/${deployment}/terminal/web`);
     await expect(screen(own.getByRole('tabpanel'))).toContainText('stackloom@', { timeout: 60_000 });
@@ -223,8 +245,6 @@ test('work on a private server in the browser', async ({ page, request, context 
     await own.close();
     await expect(async () => expect(await openBastionRules(request)).toHaveLength(0)).toPass({ timeout: 60_000 });
   });
-
-  expect(complaints, 'the content policy permits what the terminal does').toEqual([]);
 
   await test.step('a logout ends the terminal, and the bastion is closed before the token ends', async () => {
     const own = await context.newPage();
@@ -241,14 +261,6 @@ test('work on a private server in the browser', async ({ page, request, context 
     await login(page);
   });
 
-  await test.step('openings and ends are events of the deployment', async () => {
-    await page.goto(`/deployments/${deployment}`);
-    const rows = page.getByRole('region', { name: 'Events' }).getByRole('row');
-    await expect(rows.filter({ hasText: 'Open a terminal' }).first()).toContainText('demo');
-    await expect(rows.filter({ hasText: 'Close a terminal after' }).first()).toContainText('demo');
-  });
-
-  const removed = await page.request.delete(`/api/v1/deployments/${deployment}`);
-  const { run: undeploy } = (await removed.json()) as Started;
-  await ended(page, undeploy);
+  const removal = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, removal.run);
 });

@@ -230,7 +230,7 @@ test('a deployment leads to its own version and to the update, and the designer 
   expect(await leftovers(request)).toEqual({});
 });
 
-test('a change that fails is rolled back by itself, where that was chosen', async ({ page, request }) => {
+test('a change that fails is rolled back by itself, where that was chosen @full', async ({ page, request }) => {
   test.setTimeout(4 * 60_000);
   await login(page);
   const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'safe', template: before });
