@@ -60,6 +60,9 @@ test('a failed run that is resumed goes on, on every page that shows it', async 
 
   await clearFaults(request);
   await page.getByRole('button', { name: 'Resume' }).first().click();
+  await ends(page, 'succeeded');
+  // The other page looks for news when its tab is shown.
+  await other.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
   for (const one of [page, other]) {
     await ends(one, 'succeeded');
     await expect(one.getByRole('list', { name: 'Steps' }).locator('[data-state="failed"]')).toHaveCount(0);
