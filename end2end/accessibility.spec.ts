@@ -5,6 +5,7 @@ import { api, login, node, openDesign } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { code, inspect, problems } from './support/draw.ts';
 import { misfits } from './support/fits.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 import { broken, twoTier } from './support/templates.ts';
 
@@ -18,7 +19,7 @@ test('login and what is not there', async ({ page }) => {
   await accessible(page);
 });
 
-test('pages without anything on them, and one of a design that is not there', async ({ page }) => {
+test('pages without anything on them, and one of a design that is not there @full', async ({ page }) => {
   await login(page, { cloud: 'lab', user: 'other', password: 'other', domain: 'Default', project: 'other' });
   for (const address of ['/designs', '/deployments', '/designs/00000000-0000-7000-8000-000000000000']) {
     await page.goto(address);
@@ -106,9 +107,9 @@ resources:
   });
 });
 
-test('sessions, the audit log, a new item and the commands @full', async ({ page }) => {
+test('catalogue, sessions, the audit log, a new item and the commands @full', async ({ page }) => {
   await login(page);
-  for (const address of ['/sessions', '/audit', '/items/new']) {
+  for (const address of ['/catalog', '/catalog/nginx', '/sessions', '/audit', '/items/new']) {
     await page.goto(address);
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
     await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
@@ -119,7 +120,7 @@ test('sessions, the audit log, a new item and the commands @full', async ({ page
   await accessible(page);
 });
 
-test('plan, run, deployments and catalogue', async ({ page, request }) => {
+test('plan, run and deployments', async ({ page, request }) => {
   await login(page);
   const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'planned', template: twoTier('axe') });
   await page.goto(`/designs/${id}/plan`);
@@ -138,7 +139,7 @@ test('plan, run, deployments and catalogue', async ({ page, request }) => {
   await expect(page.getByRole('region', { name: 'Plan' }).locator('[data-change="front"]')).toBeVisible();
   await accessible(page);
   await page.getByRole('button', { name: 'Canvas' }).click();
-  for (const address of [`/deployments/${deployment}`, '/deployments', '/catalog', '/catalog/nginx']) {
+  for (const address of [`/deployments/${deployment}`, '/deployments']) {
     await page.goto(address);
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
     await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
@@ -146,7 +147,7 @@ test('plan, run, deployments and catalogue', async ({ page, request }) => {
   }
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
 
@@ -184,15 +185,13 @@ test('every page fits into windows of three sizes, in both themes @full', async 
 
   const template = 'heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\noutputs:\n  id: {value: {get_resource: front}}\n';
   const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'fits', template });
-  const ended = (run: string) =>
-    expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe('succeeded');
-  await ended(run);
+  await ended(page, run);
   await open('run', `/runs/${run}`);
   await open('deployment', `/deployments/${deployment}`);
   await open('deployments', '/deployments');
   await open('roll-back', `/deployments/${deployment}/plan?run=${run}`);
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
-  await ended(gone.run);
+  await ended(page, gone.run);
   await open('comparison', `/deployments/${deployment}/compare?from=${run}&to=${gone.run}`);
   for (const address of ['/catalog', '/catalog/nginx', '/items/new', '/sessions', '/audit', '/nowhere']) {
     await open(address.slice(1).replace('/', '-'), address);

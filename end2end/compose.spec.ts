@@ -1,6 +1,6 @@
 // A template of several files: opened together, edited on the canvas, deployed, inspected, undeployed.
 import { expect, test, type Page } from '@playwright/test';
-import { api, canvasReady, login, node, shoot, watchConsole } from './support/app.ts';
+import { api, canvasReady, login, node, openDesigns, shoot, watchConsole } from './support/app.ts';
 import { pasteOver, readCode, textOf } from './support/code.ts';
 import { add, inspect, saved } from './support/draw.ts';
 import { leftovers } from './support/tidy.ts';
@@ -71,7 +71,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
   await login(page);
 
   await test.step('opened together, they are one design', async () => {
-    await expect(page.getByRole('button', { name: 'Open', exact: true })).toBeEnabled({ timeout: 60_000 });
+    await openDesigns(page);
     await page.getByLabel('HOT files').setInputFiles([file('small.yaml', environment), file('db.yaml', db), file('site.yaml', site)]);
     await expect(page).toHaveURL(/\/designs\/[^/]+$/);
     await canvasReady(page);
@@ -168,7 +168,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
 
 test('a file that is not there is missed where it is named, and can be added', async ({ page }) => {
   await login(page);
-  await expect(page.getByRole('button', { name: 'Open', exact: true })).toBeEnabled({ timeout: 60_000 });
+  await openDesigns(page);
   await page.getByLabel('HOT files').setInputFiles([file('site.yaml', site)]);
   await expect(page).toHaveURL(/\/designs\/[^/]+$/);
   await canvasReady(page);

@@ -2,6 +2,7 @@
 import { expect, test } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { clearFaults, fault } from './support/lab.ts';
+import { ended } from './support/runs.ts';
 
 const template = `heat_template_version: 2021-04-16
 resources:
@@ -17,8 +18,7 @@ test.afterEach(async ({ request }) => clearFaults(request));
 test('the console of a server is one click away, and says why there is no screen', async ({ page, request }) => {
   await login(page);
   const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'silent', template });
-  const state = async (run: string) => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
-  await expect.poll(() => state(started.run), { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, started.run);
   await page.goto(`/deployments/${started.deployment}`);
 
   await expect(page.getByRole('button', { name: /^Terminal on web\. No terminal: the deployment has no bastion/ })).toBeDisabled();
@@ -76,5 +76,5 @@ test('the console of a server is one click away, and says why there is no screen
   });
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
-  await expect.poll(() => state(gone.run), { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, gone.run);
 });

@@ -1,7 +1,8 @@
 // The list of deployments, and what a deployment offers at its end.
-import { expect, test, type Locator, type Page } from '@playwright/test';
-import { api, login, shoot } from './support/app.ts';
+import { expect, test, type Locator } from '@playwright/test';
+import { api, login, openDesigns, shoot } from './support/app.ts';
 import { clearFaults, fault } from './support/lab.ts';
+import { ended, endedAs } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 interface Started {
@@ -18,11 +19,6 @@ outputs:
 `;
 
 test.afterEach(async ({ request }) => clearFaults(request));
-
-/** Waits for the end of a run in the API. */
-async function ended(page: Page, run: string, state: string): Promise<void> {
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe(state);
-}
 
 /** The addresses of the icons that are shown without a drawing. */
 async function blankIcons(part: Locator): Promise<(string | null)[]> {
@@ -52,6 +48,7 @@ test('a list that could not be loaded comes back with the network', async ({ pag
 // Routes of a page switch the browser's cache off, so this test has none.
 test('icons that first come up offline are drawn', async ({ page, context }) => {
   await login(page);
+  await openDesigns(page);
   await context.setOffline(true);
   await page.keyboard.press('Control+k');
   const commands = page.getByRole('dialog', { name: 'Commands' });
@@ -62,7 +59,7 @@ test('icons that first come up offline are drawn', async ({ page, context }) => 
 test('a long list shows its first rows, and searches all', async ({ page }) => {
   await login(page);
   const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'one', template: 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n' });
-  await ended(page, run, 'succeeded');
+  await ended(page, run);
   await page.route('**/api/v1/deployments?*', async (route) => {
     const answer = await route.fetch();
     const [one] = (await answer.json()) as { id: string }[];
@@ -82,7 +79,7 @@ test('a long list shows its first rows, and searches all', async ({ page }) => {
   await page.getByRole('searchbox', { name: 'Search deployments' }).fill('');
   await expect(rows).toHaveCount(50);
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
-  await ended(page, gone.run, 'succeeded');
+  await ended(page, gone.run);
 });
 
 test('a deployment outlives its design', async ({ page }) => {
@@ -90,12 +87,12 @@ test('a deployment outlives its design', async ({ page }) => {
   const template = 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n';
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'short-lived', template });
   const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'orphan', design: design.id });
-  await ended(page, run, 'succeeded');
+  await ended(page, run);
   expect((await page.request.delete(`/api/v1/designs/${design.id}`)).ok()).toBe(true);
   await page.goto('/deployments');
   await expect(page.locator('[data-deployment="orphan"]')).toBeVisible();
   const later = await api<Started>(page, 'POST', '/deployments', { name: 'later', template });
-  await ended(page, later.run, 'succeeded');
+  await ended(page, later.run);
   // The page reads the list again when its tab is shown.
   await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
   await expect(page.locator('[data-deployment="later"]'), 'what somebody else has deployed').toBeVisible();
@@ -104,7 +101,7 @@ test('a deployment outlives its design', async ({ page }) => {
   await expect(page.locator('[data-resource="word"]')).toBeVisible();
   for (const one of [deployment, later.deployment]) {
     const gone = await api<Started>(page, 'DELETE', `/deployments/${one}`);
-    await ended(page, gone.run, 'succeeded');
+    await ended(page, gone.run);
   }
 });
 
@@ -112,10 +109,10 @@ test('the list has states, addresses and last runs, a search and a filter', asyn
   await login(page);
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'reachable', template });
   const good = await api<Started>(page, 'POST', '/deployments', { name: 'reachable', design: design.id });
-  await ended(page, good.run, 'succeeded');
+  await ended(page, good.run);
   await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/floatingips*', status: 400, body: '{"NeutronError": {"message": "not today"}}' } });
   const bad = await api<Started>(page, 'POST', '/deployments', { name: 'unlucky', template });
-  await ended(page, bad.run, 'failed');
+  await endedAs(page, bad.run, 'failed');
   await clearFaults(request);
   const { outputs } = await api<{ outputs: Record<string, { value: string }> }>(page, 'GET', `/deployments/${good.deployment}`);
   const address = outputs.address!.value;
@@ -148,7 +145,7 @@ test('the list has states, addresses and last runs, a search and a filter', asyn
   await test.step('after an undeploy its design can be deployed again', async () => {
     for (const { deployment } of [good, bad]) {
       const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
-      await ended(page, gone.run, 'succeeded');
+      await ended(page, gone.run);
     }
     await page.goto(`/deployments/${good.deployment}`);
     await expect(page.getByRole('note').filter({ hasText: 'It is undeployed.' })).toContainText('what was deployed last');

@@ -117,7 +117,7 @@ test('reloaded while a save is on its way, and something typed since', async ({ 
 test('two tabs, one in conflict: closed, its text comes back', async ({ page, context }) => {
   await login(page);
   // This tab does not hear of the other's change before it has its own.
-  await page.route('**/api/v1/designs/*?newer_than=*', (route) => route.abort());
+  await page.route('**/api/v1/designs/*/viewers', (route) => route.abort());
   const id = await design(page, 'two tabs');
   const other = await context.newPage();
   await openDesign(other, id);

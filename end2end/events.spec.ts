@@ -1,6 +1,7 @@
 // The events of a deployment, and who may change it.
 import { expect, test } from '@playwright/test';
 import { api, demo, login, shoot } from './support/app.ts';
+import { ended } from './support/runs.ts';
 
 const template = 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n';
 
@@ -11,9 +12,8 @@ interface Started {
 
 test('a deployment lists its last events and who may change it', async ({ page }) => {
   await login(page);
-  const state = async (run: string) => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
   const started = await api<Started>(page, 'POST', '/deployments', { name: 'watched', template });
-  await expect.poll(() => state(started.run), { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, started.run);
   await page.goto(`/deployments/${started.deployment}`);
   const events = page.getByRole('region', { name: 'Events' });
   await expect(events.getByRole('row').filter({ hasText: 'Deploy' })).toContainText('demo');
@@ -46,5 +46,5 @@ test('a deployment lists its last events and who may change it', async ({ page }
 
   await login(page);
   const gone = await api<Started>(page, 'DELETE', `/deployments/${started.deployment}`);
-  await expect.poll(() => state(gone.run), { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, gone.run);
 });

@@ -1,6 +1,7 @@
 // Scaling groups on the page of a deployment, and in the designer.
 import { expect, test } from '@playwright/test';
 import { api, canvasReady, login, node, shoot } from './support/app.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -21,8 +22,7 @@ test('a group is scaled by a size and by a policy, after its plan', async ({ pag
   await login(page);
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'scaling', template });
   const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'scaling', design: design.id });
-  const state = async (run: string) => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
-  await expect.poll(() => state(started.run), { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, started.run);
 
   await page.goto(`/deployments/${started.deployment}`);
   const row = page.locator('[data-group="web"]');
@@ -98,6 +98,6 @@ test('a group is scaled by a size and by a policy, after its plan', async ({ pag
   });
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
-  await expect.poll(() => state(gone.run), { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });

@@ -153,7 +153,7 @@ test('a line follows a dragged node whose other end is out of view', async ({ pa
   await expect(line).toHaveAttribute('d', before!);
 });
 
-test('tidy up moves a large drawing, and one undo brings it back', async ({ page }) => {
+test('tidy up moves a large drawing, and one undo brings it back @full', async ({ page }) => {
   const complaints = watchConsole(page);
   await login(page);
   await open(page);

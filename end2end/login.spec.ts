@@ -1,6 +1,6 @@
 // Login, and the message for each failure.
 import { expect, test } from '@playwright/test';
-import { alert, demo, fillLogin, login, loginByForm, shoot, watchConsole } from './support/app.ts';
+import { alert, demo, fillLogin, login, loginByForm, openDesigns, shoot, watchConsole } from './support/app.ts';
 import { applicationCredential } from './support/lab.ts';
 
 test('the demo account gets in, and out again', async ({ page }) => {
@@ -67,7 +67,9 @@ test('the messages differ', async ({ page }) => {
 test('a session elsewhere is seen and ended, and the audit log tells of it', async ({ page, browser }) => {
   const elsewhere = await browser.newPage();
   await login(elsewhere);
+  await openDesigns(elsewhere);
   await login(page);
+  await openDesigns(page);
   await page.getByRole('button', { name: 'User and settings' }).click();
   await page.getByRole('link', { name: 'Your sessions' }).click();
   await expect(page.getByRole('row').filter({ hasText: 'This browser' })).toHaveCount(1);

@@ -1,6 +1,7 @@
 // Outputs of a deployment, whose secrets are covered, and its resources as the cloud has them.
 import { expect, test } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
+import { ended } from './support/runs.ts';
 
 const template = `heat_template_version: 2021-04-16
 resources:
@@ -46,15 +47,14 @@ test('a secret output is covered, copied without being shown, and shown on reque
     });
   }
   const gone = await api<Started>(page, 'DELETE', `/deployments/${started.deployment}`);
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, gone.run);
 });
 
 test('the resources have the state and the address that the cloud tells', async ({ page }) => {
   await login(page);
   const resources = 'heat_template_version: 2021-04-16\nresources:\n  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}\n  disk: {type: OS::Cinder::Volume, properties: {size: 1}}\n';
   const started = await api<Started>(page, 'POST', '/deployments', { name: 'told', template: resources });
-  const ended = (run: string) => expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe('succeeded');
-  await ended(started.run);
+  await ended(page, started.run);
   const live = await api<{ name: string; address?: string }[]>(page, 'GET', `/deployments/${started.deployment}/live`);
   const address = live.find(({ name }) => name === 'address')?.address ?? '';
   expect(address).toMatch(/^\d+(\.\d+){3}$/);
@@ -65,5 +65,5 @@ test('the resources have the state and the address that the cloud tells', async 
   await expect(row('disk')).toContainText('available');
   await shoot(page, 'deployment-live');
   const gone = await api<Started>(page, 'DELETE', `/deployments/${started.deployment}`);
-  await ended(gone.run);
+  await ended(page, gone.run);
 });

@@ -2,6 +2,7 @@
 import { expect, test, type APIRequestContext } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { remove } from './support/lab.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -99,6 +100,6 @@ test('a deployment scales and repairs itself while nobody is here, until somebod
   });
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
-  await expect.poll(() => state(gone.run), { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });

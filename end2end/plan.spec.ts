@@ -1,6 +1,7 @@
 // The plan page: what a change means, line by line, and the way to the design and back.
 import { expect, test } from '@playwright/test';
 import { alert, api, canvasReady, login, node, shoot } from './support/app.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const script = (greeting: string): string => ['#!/bin/sh', 'set -e', 'mkdir -p /srv', `echo ${greeting} > /srv/greeting`, 'touch /srv/ready'].join('\n        ');
@@ -30,7 +31,7 @@ test('a plan shows lines, consequences, all properties of what is new, and the w
   await login(page);
   const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'meaning', template: template('hello', 'm1.small') });
   const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'meaning', design: design.id });
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 90_000 }).toBe('succeeded');
+  await ended(page, run);
   const changed = template('goodbye', 'm1.tiny', '  back:\n    type: OS::Neutron::Net\n    properties: {name: quiet, shared: false}\n');
   await api(page, 'PUT', `/designs/${design.id}`, { name: 'meaning', template: changed, base_version: design.version });
 
@@ -56,7 +57,7 @@ test('a plan shows lines, consequences, all properties of what is new, and the w
   await expect(node(page, 'db')).toHaveAttribute('data-selected', 'true');
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 90_000 }).toBe('succeeded');
+  await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
 
@@ -94,6 +95,8 @@ test('a plan is shared by its address: version and parameters, without hidden on
 
   const next = { name: 'shared', template: labelled('  back: {type: OS::Neutron::Net}\n'), base_version: design.version };
   await api(page, 'PUT', `/designs/${design.id}`, next);
+  // The page looks for newer versions when its tab is shown.
+  await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
   const note = page.getByRole('note').filter({ hasText: 'Version 2 was saved by demo' });
   await expect(note, 'the open page is told').toContainText('This page plans version 1.', { timeout: 30_000 });
 
@@ -139,6 +142,6 @@ test('a plan that is no longer what was seen is not deployed, and the new one is
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 60_000 });
   const made = (await api<{ id: string; name: string }[]>(page, 'GET', '/deployments')).find((one) => one.name === 'moved');
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${made!.id}`);
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 90_000 }).toBe('succeeded');
+  await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });

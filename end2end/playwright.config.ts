@@ -25,8 +25,9 @@ export default defineConfig({
     viewport: { width: 1440, height: 900 },
     actionTimeout: 30_000,
     screenshot: 'only-on-failure',
-    // Snapshots of each step without screenshots: with software rendering, these need a whole core.
-    trace: { mode: 'retain-on-failure', screenshots: false },
+    // Snapshots of each step without screenshots: with software rendering, these need a whole core. CI records them in repetitions
+    // only, since each costs time; a failure has a screenshot and a description of the page in any case.
+    trace: { mode: process.env.CI ? 'on-first-retry' : 'retain-on-failure', screenshots: false },
     launchOptions: {
       executablePath: '/usr/bin/chromium',
       args: [

@@ -3,6 +3,7 @@ import { expect, test } from '@playwright/test';
 import { api, canvasReady, demo, login, node, shoot } from './support/app.ts';
 import { inspect } from './support/draw.ts';
 import { changeNetwork, remove } from './support/lab.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -20,8 +21,7 @@ test('what somebody deleted or changed in the cloud is found, shown and repaired
   await login(page);
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'damaged', template });
   const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'damaged', design: design.id });
-  const state = async (run: string) => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
-  await expect.poll(() => state(started.run), { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, started.run);
   await page.goto(`/deployments/${started.deployment}`);
   const section = page.getByRole('region', { name: 'Check' });
   const check = section.getByRole('button', { name: 'Check now' });
@@ -103,6 +103,6 @@ test('what somebody deleted or changed in the cloud is found, shown and repaired
   });
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
-  await expect.poll(() => state(gone.run), { timeout: 60_000 }).toBe('succeeded');
+  await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });

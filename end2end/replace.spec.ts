@@ -1,7 +1,8 @@
 // An update that takes the place of the run at work.
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { clearFaults, fault } from './support/lab.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = (last: string) => `heat_template_version: 2021-04-16
@@ -48,8 +49,3 @@ test('an update is planned while a run is at work, and takes its place', async (
   await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
-
-async function ended(page: Page, run: string): Promise<void> {
-  const state = async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
-  await expect.poll(state, { timeout: 60_000 }).toBe('succeeded');
-}

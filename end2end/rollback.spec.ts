@@ -1,8 +1,9 @@
 // Roll-back to any earlier run, with a plan; and the comparison of two runs.
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { clearFaults, fault } from './support/lab.ts';
+import { ended, endedAs } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = (rest: string) => `heat_template_version: 2021-04-16
@@ -17,10 +18,6 @@ ${rest}`;
 test.afterEach(async ({ request }) => clearFaults(request));
 
 type Started = { deployment: string; run: string };
-
-async function ended(page: Page, run: string): Promise<void> {
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe('succeeded');
-}
 
 test('a deployment is rolled back to its first run, two updates later', async ({ page, request }) => {
   await login(page);
@@ -115,7 +112,7 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     const refusal = '{"NeutronError": {"type": "Odd", "message": "not today"}}';
     await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/networks*', status: 400, body: refusal } });
     const bad = await api<Started>(page, 'PUT', path, { name: '', template: template('  more: {type: OS::Neutron::Net}\n') });
-    await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${bad.run}`)).state, { timeout: 60_000 }).toBe('failed');
+    await endedAs(page, bad.run, 'failed');
     await clearFaults(request);
     // The page looks for newer runs when its tab is shown.
     await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
@@ -160,7 +157,7 @@ test('a notification tells the end of a run to those who look elsewhere', async 
     });
     Object.defineProperty(document, 'hidden', { get: () => true });
   });
-  const delay = `heat_template_version: 2021-04-16\nresources:\n  wait: {type: OS::Heat::Delay, properties: {min_wait: 6}}\n`;
+  const delay = `heat_template_version: 2021-04-16\nresources:\n  wait: {type: OS::Heat::Delay, properties: {min_wait: 4}}\n`;
   const started = await api<Started>(page, 'POST', '/deployments', { name: 'slow', template: delay });
   await page.goto(`/runs/${started.run}`);
   const bell = page.getByRole('button', { name: 'Notify me when it ends' });

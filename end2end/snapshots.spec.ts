@@ -1,7 +1,8 @@
 // Snapshots of a deployment on its page: taken, restored, deleted.
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { accessible } from './support/axe.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -56,8 +57,3 @@ test('a snapshot is taken, restored and deleted', async ({ page, request }) => {
   await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
-
-async function ended(page: Page, run: string): Promise<void> {
-  const state = async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
-  await expect.poll(state, { timeout: 60_000 }).toBe('succeeded');
-}

@@ -1,7 +1,8 @@
 // Resources that a deployment does not record, and plans that exceed the quota.
 import { expect, test } from '@playwright/test';
-import { api, login, newDesign, shoot } from './support/app.ts';
+import { api, login, shoot } from './support/app.ts';
 import { createNetwork, network } from './support/lab.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 interface Started {
@@ -17,7 +18,7 @@ resources:
 test('a stray is shown on the page of its deployment, and undeploying removes it', async ({ page, request }) => {
   await login(page);
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'late', template });
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state).toBe('succeeded');
+  await ended(page, run);
   const { resources } = await api<{ resources: { physical_id: string }[] }>(page, 'GET', `/deployments/${deployment}`);
   // The result of a request that is executed after its response was lost.
   const { description } = await network(request, resources[0]!.physical_id);
@@ -38,15 +39,13 @@ test('a stray is shown on the page of its deployment, and undeploying removes it
 
 test('a plan beyond the quota is deployed only after a confirmation', async ({ page, request }) => {
   await login(page);
-  const id = await newDesign(page);
-  const { name, version } = await api<{ name: string; version: number }>(page, 'GET', `/designs/${id}`);
   const addresses = `heat_template_version: 2021-04-16
 resources:
   addresses:
     type: OS::Heat::ResourceGroup
     properties: {count: 51, resource_def: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}}
 `;
-  await api(page, 'PUT', `/designs/${id}`, { name, template: addresses, base_version: version });
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'beyond', template: addresses });
   await page.goto(`/designs/${id}/plan`);
   await page.getByLabel('Deployment name').fill('many');
   const deploy = page.getByRole('button', { name: 'Deploy', exact: true });

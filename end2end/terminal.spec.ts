@@ -5,6 +5,7 @@ import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, shoot, watchConsole } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { openBastionRules } from './support/lab.ts';
+import { ended } from './support/runs.ts';
 
 const template = `heat_template_version: 2021-04-16
 resources:
@@ -24,15 +25,6 @@ resources:
 interface Started {
   deployment: string;
   run: string;
-}
-
-async function ended(page: Page, run: string): Promise<string> {
-  let state = '';
-  await expect(async () => {
-    ({ state } = await api<{ state: string }>(page, 'GET', `/runs/${run}`));
-    expect(['succeeded', 'failed', 'cancelled']).toContain(state);
-  }).toPass({ timeout: 8 * 60_000 });
-  return state;
 }
 
 /** The lines on a terminal's screen. */
@@ -91,7 +83,7 @@ async function paste(page: Page, text: string): Promise<void> {
   }, text);
 }
 
-test('work on a private server in the browser', async ({ page, request, context }) => {
+test('work on a private server in the browser', async ({ page, request }) => {
   test.setTimeout(15 * 60_000);
   const complaints = watchConsole(page);
   await page.addInitScript(countLines);
@@ -101,7 +93,7 @@ test('work on a private server in the browser', async ({ page, request, context 
   });
   await login(page);
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'terminal', template });
-  expect(await ended(page, run)).toBe('succeeded');
+  await ended(page, run);
   expect(await openBastionRules(request)).toHaveLength(0);
 
   await page.goto(`/deployments/${deployment}`);
@@ -222,7 +214,29 @@ test('work on a private server in the browser', async ({ page, request, context 
     await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
   });
 
-  await test.step('leaving the page closes the bastion', async () => {
+  expect(complaints, 'the content policy permits what the terminal does').toEqual([]);
+
+  await test.step('leaving the page closes the bastion, and openings and ends are events of the deployment', async () => {
+    expect(await openBastionRules(request)).toHaveLength(1);
+    await page.goto(`/deployments/${deployment}`);
+    await expect(async () => expect(await openBastionRules(request)).toHaveLength(0)).toPass({ timeout: 60_000 });
+    const rows = page.getByRole('region', { name: 'Events' }).getByRole('row');
+    await expect(rows.filter({ hasText: 'Open a terminal' }).first()).toContainText('demo');
+    await expect(rows.filter({ hasText: 'Close a terminal after' }).first()).toContainText('demo');
+  });
+
+  const removed = await page.request.delete(`/api/v1/deployments/${deployment}`);
+  const { run: undeploy } = (await removed.json()) as Started;
+  await ended(page, undeploy);
+});
+
+test('a terminal ends with its tab and with its login, and the bastion is closed @full', async ({ page, request, context }) => {
+  test.setTimeout(5 * 60_000);
+  await login(page);
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'ends', template });
+  await ended(page, run);
+
+  await test.step('closing the tab closes the bastion', async () => {
     const own = await context.newPage();
     await own.goto(`/deployments/${deployment}/terminal/web`);
     await expect(screen(own.getByRole('tabpanel'))).toContainText('stackloom@', { timeout: 60_000 });
@@ -231,8 +245,6 @@ test('work on a private server in the browser', async ({ page, request, context 
     await own.close();
     await expect(async () => expect(await openBastionRules(request)).toHaveLength(0)).toPass({ timeout: 60_000 });
   });
-
-  expect(complaints, 'the content policy permits what the terminal does').toEqual([]);
 
   await test.step('a logout ends the terminal, and the bastion is closed before the token ends', async () => {
     const own = await context.newPage();
@@ -249,14 +261,6 @@ test('work on a private server in the browser', async ({ page, request, context 
     await login(page);
   });
 
-  await test.step('openings and ends are events of the deployment', async () => {
-    await page.goto(`/deployments/${deployment}`);
-    const rows = page.getByRole('region', { name: 'Events' }).getByRole('row');
-    await expect(rows.filter({ hasText: 'Open a terminal' }).first()).toContainText('demo');
-    await expect(rows.filter({ hasText: 'Close a terminal after' }).first()).toContainText('demo');
-  });
-
-  const removed = await page.request.delete(`/api/v1/deployments/${deployment}`);
-  const { run: undeploy } = (await removed.json()) as Started;
-  expect(await ended(page, undeploy)).toBe('succeeded');
+  const removal = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, removal.run);
 });

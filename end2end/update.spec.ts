@@ -4,6 +4,7 @@ import { api, canvasReady, login, node, shoot } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { inspect, saved } from './support/draw.ts';
 import { clearFaults, fault } from './support/lab.ts';
+import { ended, endedAs } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const before = `heat_template_version: 2021-04-16
@@ -25,7 +26,7 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
   await login(page);
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'changing', template: before });
   const made = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'changing', design: design.id });
-  await ended(page, made.run, 'succeeded');
+  await ended(page, made.run);
   const server = await idOf(page, made.deployment, 'web');
 
   await test.step('one network is renamed on the canvas, one goes, and the server starts with another script', async () => {
@@ -65,7 +66,7 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
   await test.step('it fails, and the server that worked is still there', async () => {
     await fault(request, { server: { name: '*web*', fault: 'error', times: 2 } });
     await update(page);
-    await ended(page, runOf(page), 'failed');
+    await endedAs(page, runOf(page), 'failed');
     await shoot(page, 'update-failed');
   });
 
@@ -96,7 +97,7 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
     await expect(confirmation.or(page.getByTestId('run-state'))).toBeVisible({ timeout: 60_000 });
     if (await confirmation.isVisible()) await confirmation.click();
     await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
-    await ended(page, runOf(page), 'succeeded');
+    await ended(page, runOf(page));
     await expect(page.getByRole('heading', { name: 'Roll back changing' })).toBeVisible();
     await expect(page.getByRole('note').filter({ hasText: 'the newest is' })).toHaveCount(0);
 
@@ -119,7 +120,7 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
   await test.step('the same change, without a failure', async () => {
     await page.goto(`/designs/${design.id}/plan?deployment=${made.deployment}`);
     await update(page);
-    await ended(page, runOf(page), 'succeeded');
+    await ended(page, runOf(page));
     expect(await idOf(page, made.deployment, 'web'), 'another server').not.toBe(server);
     expect(await idOf(page, made.deployment, 'spare')).toBeUndefined();
   });
@@ -135,7 +136,7 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
 
   await test.step('undeploy', async () => {
     const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${made.deployment}`);
-    await ended(page, gone.run, 'succeeded');
+    await ended(page, gone.run);
     await page.goto(`/runs/${gone.run}`);
     await canvasReady(page);
     await expect(node(page, 'front')).toContainText('Removed');
@@ -150,7 +151,7 @@ test('a deployment leads to its own version and to the update, and the designer 
   await login(page);
   const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'ages', template: before });
   const made = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'ages', design: design.id });
-  await ended(page, made.run, 'succeeded');
+  await ended(page, made.run);
   const version = page.getByRole('link', { name: 'design v1', exact: true });
   const update = page.getByRole('link', { name: 'Update', exact: true });
 
@@ -225,16 +226,16 @@ test('a deployment leads to its own version and to the update, and the designer 
   });
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${made.deployment}`);
-  await ended(page, gone.run, 'succeeded');
+  await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
 
-test('a change that fails is rolled back by itself, where that was chosen', async ({ page, request }) => {
+test('a change that fails is rolled back by itself, where that was chosen @full', async ({ page, request }) => {
   test.setTimeout(4 * 60_000);
   await login(page);
   const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'safe', template: before });
   const made = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'safe', design: design.id });
-  await ended(page, made.run, 'succeeded');
+  await ended(page, made.run);
   const server = await idOf(page, made.deployment, 'web');
   const changed = before.replace('flavor: m1.small', 'flavor: m1.small\n      user_data: "#!/bin/true"');
   await api(page, 'PUT', `/designs/${design.id}`, { name: 'safe', template: changed, base_version: design.version });
@@ -244,7 +245,7 @@ test('a change that fails is rolled back by itself, where that was chosen', asyn
   await page.getByRole('checkbox', { name: 'Roll back if it fails' }).check();
   await update(page);
   const failed = runOf(page);
-  await ended(page, failed, 'failed');
+  await endedAs(page, failed, 'failed');
 
   let back: { id: string } | undefined;
   await expect
@@ -254,14 +255,14 @@ test('a change that fails is rolled back by itself, where that was chosen', asyn
       return back;
     }, { timeout: 60_000 })
     .toBeTruthy();
-  await ended(page, back!.id, 'succeeded');
+  await ended(page, back!.id);
   await page.goto(`/runs/${back!.id}`);
   await expect(page.getByRole('heading', { name: 'Roll back safe' })).toBeVisible();
   expect(await idOf(page, made.deployment, 'web'), 'the same server').toBe(server);
 
   await clearFaults(request);
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${made.deployment}`);
-  await ended(page, gone.run, 'succeeded');
+  await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
 
@@ -279,18 +280,6 @@ async function update(page: Page): Promise<void> {
 
 function runOf(page: Page): string {
   return new URL(page.url()).pathname.split('/').pop() ?? '';
-}
-
-/** Waits for the end of a run in the API. */
-async function ended(page: Page, run: string, state: string): Promise<void> {
-  let last: { state: string; reason?: string } | undefined;
-  await expect
-    .poll(async () => {
-      last = await api(page, 'GET', `/runs/${run}`);
-      return ['succeeded', 'failed', 'cancelled', 'paused'].includes(last!.state);
-    }, { timeout: 90_000, intervals: [250] })
-    .toBe(true);
-  expect(last!.state, last!.reason).toBe(state);
 }
 
 /** The id of a resource in the cloud. `undefined` if it does not exist. */

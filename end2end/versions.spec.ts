@@ -167,7 +167,7 @@ test('people see who else has a design open, and what they have selected', async
   await here.getByRole('button').click();
   await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
 
-  await other.close();
+  await other.goto('about:blank');
   await expect(here).toHaveCount(0);
   await expect(node(page, 'web')).not.toHaveAttribute('data-others');
 });

@@ -12,7 +12,7 @@ interface Started {
 
 const slow = `heat_template_version: 2021-04-16
 resources:
-  pause: {type: OS::Heat::Delay, properties: {min_wait: 8}}
+  pause: {type: OS::Heat::Delay, properties: {min_wait: 6}}
   net: {type: OS::Neutron::Net, depends_on: pause}
 `;
 

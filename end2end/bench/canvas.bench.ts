@@ -2,7 +2,7 @@
 // with the same nodes and lines.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test, type CDPSession, type Page } from '@playwright/test';
-import { api, canvasReady, centre, login, type Point } from '../support/app.ts';
+import { api, canvasReady, centre, login, openDesigns, type Point } from '../support/app.ts';
 import { joined } from '../support/shapes.ts';
 
 const sizes = (process.env.STACKLOOM_SIZES ?? '100,500,1000,2000,5000').split(',').map(Number);
@@ -229,6 +229,7 @@ test('gestures among many nodes', async ({ browser }) => {
       // Each has a browser context of its own, so none inherits timers or memory.
       const page = await browser.newPage();
       await login(page);
+      await openDesigns(page);
       if (subject === ours) {
         arrange(count);
         const layout = { nodes: Object.fromEntries(places) };

@@ -1,7 +1,7 @@
 // A finished run with two thousand steps: opening, scrolling its list and its graph, memory of the page.
 import { writeFileSync } from 'node:fs';
 import { expect, test } from '@playwright/test';
-import { api, login } from '../support/app.ts';
+import { api, login, openDesigns } from '../support/app.ts';
 import { Figures, frameWhileScrolling, measure, memory, timeOfFirst } from '../support/measure.ts';
 import { ended } from '../support/runs.ts';
 import { chains } from '../support/shapes.ts';
@@ -10,6 +10,7 @@ test('two thousand steps', async ({ page }) => {
   const figures = new Figures();
   await measure(page);
   await login(page);
+  await openDesigns(page);
   const { run } = await api<{ run: string }>(page, 'POST', '/deployments', { name: 'large-run', template: chains(2000) });
   await ended(page, run);
 

@@ -4,7 +4,7 @@
 // was not shown at the end.
 import { writeFileSync } from 'node:fs';
 import { expect, test } from '@playwright/test';
-import { api, login } from '../support/app.ts';
+import { api, login, openDesigns } from '../support/app.ts';
 import { ended, firehose } from '../support/firehose.ts';
 
 const RATES = [10, 1000, 10_000];
@@ -57,6 +57,7 @@ test('a log line on its way', async ({ page }) => {
     });
   });
   await login(page);
+  await openDesigns(page);
   const template = firehose(`, rates: [${RATES.join(', ')}], seconds: ${SECONDS}`);
   const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'firehose', template });
   await page.goto(`/runs/${started.run}`);

@@ -1,7 +1,7 @@
 // A finished run with a million log lines: opening, jumping to the end, scrolling, searching.
 import { writeFileSync } from 'node:fs';
 import { expect, test } from '@playwright/test';
-import { api, login } from '../support/app.ts';
+import { api, login, openDesigns } from '../support/app.ts';
 import { ended, firehose } from '../support/firehose.ts';
 import { Figures, frameWhileScrolling, measure, memory, timeOfFirst } from '../support/measure.ts';
 
@@ -12,6 +12,7 @@ test('a million lines', async ({ page }) => {
   const figures = new Figures();
   await measure(page);
   await login(page);
+  await openDesigns(page);
   const template = firehose(`, rates: [${RATE}], seconds: ${LINES / RATE}`);
   const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'long-log', template });
   await ended(page, started.run);

@@ -2,7 +2,7 @@
 // view.
 import { writeFileSync } from 'node:fs';
 import { expect, test, type Page } from '@playwright/test';
-import { api, canvasReady, login, openDesign } from '../support/app.ts';
+import { api, canvasReady, login, openDesign, openDesigns } from '../support/app.ts';
 import { code } from '../support/draw.ts';
 import { networkStack, servers } from '../support/shapes.ts';
 
@@ -25,6 +25,7 @@ async function design(page: Page, name: string, template: string): Promise<strin
 
 test('planning in the browser', async ({ page }) => {
   await login(page);
+  await openDesigns(page);
   for (const size of [105, 505, 1005, 2005]) {
     const id = await design(page, `network stack of ${size}`, networkStack((size - 5) / 4));
     const times: number[] = [];
@@ -41,6 +42,7 @@ test('planning in the browser', async ({ page }) => {
 
 test('dragging among 500 nodes', async ({ page }) => {
   await login(page);
+  await openDesigns(page);
   await openDesign(page, await design(page, '500 nodes', servers(500)));
   // Among so many, a server gets an element when it is near enough to be dragged.
   const canvas = (await page.getByTestId('canvas').boundingBox())!;
@@ -76,6 +78,7 @@ test('dragging among 500 nodes', async ({ page }) => {
 
 test('a keystroke in the code view', async ({ page }) => {
   await login(page);
+  await openDesigns(page);
   await openDesign(page, await design(page, '75 resources', servers(72)));
   const editor = await code(page);
   await page.evaluate(() => {
@@ -115,6 +118,7 @@ test('a keystroke in the code view', async ({ page }) => {
 test('a list of 1,000 deployments', async ({ page }) => {
   test.setTimeout(15 * 60_000);
   await login(page);
+  await openDesigns(page);
   const template = 'heat_template_version: 2021-04-16\nresources:\n  word: {type: OS::Heat::RandomString}\n';
   for (let first = 0; first < 1000; first += 5) {
     const five = [0, 1, 2, 3, 4].map((one) => api(page, 'POST', '/deployments', { name: `many-${first + one}`, template }));

@@ -1,6 +1,6 @@
 // The pages from the login to an update of a deployment, with real servers. README shows some of the screenshots.
 import { expect, test, type Page } from '@playwright/test';
-import { api, canvasReady, login, openDesign } from '../support/app.ts';
+import { api, canvasReady, login, openDesign, openDesigns } from '../support/app.ts';
 import { typeCode } from '../support/code.ts';
 import { inspect, problems, saved } from '../support/draw.ts';
 import { leftovers } from '../support/tidy.ts';
@@ -37,6 +37,7 @@ test('from the login to a change', async ({ page, request }) => {
   await page.getByLabel('Cloud', { exact: true }).selectOption('lab');
   await glance(page, 'login');
   await login(page);
+  await openDesigns(page);
   await glance(page, 'first');
 
   const design = (name: string, template: string) => api<Made>(page, 'POST', '/designs', { name, template });

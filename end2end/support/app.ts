@@ -30,24 +30,25 @@ export async function fillLogin(page: Page, account: Account): Promise<void> {
   await button.click();
 }
 
-/** Logs in, and opens the list of designs. Every test begins with a login (see `tidy`). Only tests of the login use its form. */
+/** Logs in, and opens no page. Every test begins with a login (see `tidy`). Only tests of the login use its form. */
 export async function login(page: Page, account: Account = demo): Promise<void> {
   const response = await page.request.post('/api/v1/login', { data: account });
   expect(response.ok(), `the login answered ${response.status()}: ${await response.text()}`).toBeTruthy();
-  await page.goto('/designs');
-  await isIn(page);
+  await begin(page);
 }
 
 /** Logs in with the form. */
 export async function loginByForm(page: Page, account: Account = demo): Promise<void> {
   await fillLogin(page, account);
   await expect(page).toHaveURL(/\/designs$/);
-  await isIn(page);
-}
-
-async function isIn(page: Page): Promise<void> {
   await expect(page.getByRole('heading', { name: 'Designs' })).toBeVisible();
   await begin(page);
+}
+
+/** Opens the list of designs, and waits until it reacts to clicks. */
+export async function openDesigns(page: Page): Promise<void> {
+  await page.goto('/designs');
+  await expect(page.getByRole('button', { name: 'New design' })).toBeEnabled({ timeout: 60_000 });
 }
 
 /** The page's error message. */
@@ -76,10 +77,8 @@ export async function api<T>(page: Page, method: 'GET' | 'POST' | 'PUT' | 'DELET
 
 /** Creates an empty design with the page's controls, and opens it. Returns its id. */
 export async function newDesign(page: Page): Promise<string> {
-  await page.goto('/designs');
-  const start = page.getByRole('button', { name: 'New design' });
-  await expect(start).toBeEnabled({ timeout: 60_000 });
-  await start.click();
+  await openDesigns(page);
+  await page.getByRole('button', { name: 'New design' }).click();
   await page.getByRole('dialog', { name: 'New design' }).getByRole('button', { name: /^Empty/ }).click();
   await expect(page).toHaveURL(/\/designs\/[^/]+$/);
   await canvasReady(page);
@@ -152,8 +151,12 @@ async function pointOf(locator: Locator, part: Point): Promise<Point> {
   return { x: box.x + box.width * part.x, y: box.y + box.height * part.y };
 }
 
+/** Screenshots are for reviews at a desk, and for the long tests: CI compares them with nothing. */
+const SHOOTS = !process.env.CI || process.env.STACKLOOM_FULL;
+
 /** A screenshot in light and in dark, for review. */
 export async function shoot(page: Page, name: string): Promise<void> {
+  if (!SHOOTS) return;
   for (const scheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
     await page.screenshot({ path: `test-results/${name}-${scheme}.png` });

@@ -109,7 +109,7 @@ impl Designs {
         found.ok_or_else(|| Error::not_found("design", id))
     }
 
-    /// Notes that a user has a design open. Returns the number of its newest version, and who else has it open.
+    /// Notes that a user has a design open, or leaves it. Returns the number of its newest version, and who else has it open.
     ///
     /// # Errors
     /// `invalid-request` if the page's id is not one, or if it names too many resources.
@@ -120,7 +120,11 @@ impl Designs {
         request: ViewerRequest,
     ) -> Result<DesignWatch> {
         let (tenant, user_id) = (&actor.tenant, &actor.session.user().id);
-        let ViewerRequest { page, selected } = request;
+        let ViewerRequest {
+            page,
+            selected,
+            leaves,
+        } = request;
         if !is_line(&page, PAGE_CHARS_MAX) {
             let text = format!("A page's id has 1 to {PAGE_CHARS_MAX} characters on one line.");
             return Err(Error::new(codes::INVALID_REQUEST, text).path("page"));
@@ -140,7 +144,10 @@ impl Designs {
                 && own.selected == selected
                 && own.seen > now - VIEWER_RENEWAL_SECONDS
         });
-        if !is_stored {
+        if leaves {
+            let left = self.store.design_viewer_delete(tenant, id, &page, user_id);
+            left.await?;
+        } else if !is_stored {
             let viewer = ViewerRow {
                 page: page.clone(),
                 user_id: user_id.clone(),

@@ -44,9 +44,11 @@ pub async fn design_newest(id: &str) -> Answer<Design> {
 }
 
 /// `POST /designs/{id}/viewers`, in the background: it never leads to the login.
-pub async fn design_watch(id: &str, request: &ViewerRequest) -> Answer<DesignWatch> {
+pub async fn design_watch(id: &str, request: &ViewerRequest, page: Page) -> Answer<DesignWatch> {
     let path = format!("/designs/{}/viewers", browser::encode(id));
-    send("POST", &path, Some(request)).await
+    let body = written(request).map_err(|error| unreadable(&path, &error.to_string()))?;
+    let text = call("POST", &path, Some(body), page).await?;
+    serde_json::from_str(&text).map_err(|error| unreadable(&path, &error.to_string()))
 }
 
 /// `GET /designs/{id}/versions`.

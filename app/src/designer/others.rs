@@ -1,13 +1,16 @@
 //! Other people on the design: who has it open, what they have selected, and what they save.
 //!
 //! A visible page asks the server every few seconds, and says with the same request that it is here and what is selected
-//! on it. A page without unsaved changes takes over the versions of others; changes of both are merged by a save.
+//! on it. A page that is left says so. A page without unsaved changes takes over the versions of others; changes of both are merged by a save.
 
 use api::{DesignViewer, ViewerRequest};
 use leptos::prelude::*;
 
 use super::{save_state::Saving, store::Workspace};
-use crate::{browser, client};
+use crate::{
+    browser,
+    client::{self, Page},
+};
 
 /// Pause between two requests, in milliseconds.
 const PAUSE_MS: i32 = 5_000;
@@ -21,7 +24,35 @@ const FACES_MAX: usize = 4;
 /// Follows other people's pages until this one is left.
 pub fn follow(workspace: Workspace) {
     let page = format!("{:x}{:x}", browser::random_u32(), browser::random_u32());
+    let own = page.clone();
+    Effect::new(move |_| {
+        let page = own.clone();
+        let leaves = move || leave(workspace, page.clone());
+        let goes = window_event_listener_untyped("pagehide", {
+            let leaves = leaves.clone();
+            move |_| leaves()
+        });
+        on_cleanup(move || {
+            goes.remove();
+            leaves();
+        });
+    });
     follow_as(workspace, page, 0);
+}
+
+/// Says that a page has the design open no more. Without this, it counts until the server has not heard of it for a while.
+fn leave(workspace: Workspace, page: String) {
+    let Some(id) = workspace.saving.id.try_get_value() else {
+        return;
+    };
+    let request = ViewerRequest {
+        page,
+        selected: Vec::new(),
+        leaves: true,
+    };
+    leptos::task::spawn_local(async move {
+        let _ = client::design_watch(&id, &request, Page::Closes).await;
+    });
 }
 
 fn follow_as(workspace: Workspace, page: String, pause_ms: i32) {
@@ -40,8 +71,9 @@ fn follow_as(workspace: Workspace, page: String, pause_ms: i32) {
                 let request = ViewerRequest {
                     page: page.clone(),
                     selected: selected.unwrap_or_default(),
+                    leaves: false,
                 };
-                if let Ok(watch) = client::design_watch(&id, &request).await {
+                if let Ok(watch) = client::design_watch(&id, &request, Page::Stays).await {
                     if workspace
                         .others
                         .try_with_untracked(|now| *now != watch.others)

@@ -148,7 +148,7 @@ pub struct DesignVersionLabel {
     pub label: String,
 }
 
-/// `POST /api/v1/designs/{id}/viewers`: the caller has the design open.
+/// `POST /api/v1/designs/{id}/viewers`: the caller has the design open, or leaves it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ViewerRequest {
@@ -157,6 +157,9 @@ pub struct ViewerRequest {
     /// Names of the resources that are selected on the page, at most 20.
     #[serde(default)]
     pub selected: Vec<String>,
+    /// Whether the page is being left. It counts no more then.
+    #[serde(default)]
+    pub leaves: bool,
 }
 
 /// The response to a [`ViewerRequest`].

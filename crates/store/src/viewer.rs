@@ -1,7 +1,7 @@
 //! People who have a design open.
 //!
-//! Each page in a browser has a row and renews it while it is visible. A row that was not renewed for a while does not
-//! count, and the next page removes it.
+//! Each page in a browser has a row, renews it while it is visible, and deletes it when it is left. A row that was not
+//! renewed for a while does not count, and the next page removes it.
 
 use sqlx::Row as _;
 
@@ -98,6 +98,32 @@ impl Store {
         .map(drop)
         .map_err(Error::at(DOING))
     }
+
+    /// Deletes a page of a user, if it is there.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn design_viewer_delete(
+        &self,
+        tenant: &Tenant,
+        design: &str,
+        page: &str,
+        user_id: &str,
+    ) -> Result<()> {
+        sqlx::query(
+            "DELETE FROM design_viewers WHERE page = $4 AND user_id = $5 AND design IN \
+             (SELECT id FROM designs WHERE id = $1 AND cloud = $2 AND project_id = $3)",
+        )
+        .bind(design)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(page)
+        .bind(user_id)
+        .execute(&self.pool)
+        .await
+        .map(drop)
+        .map_err(Error::at("deleting a viewer of a design"))
+    }
 }
 
 fn viewer(row: &Row) -> sqlx::Result<ViewerRow> {
@@ -169,6 +195,17 @@ mod tests {
                 assert_eq!(pages(&stranger, 0).await, Vec::<String>::new());
             }
             assert_eq!(pages(&tenant, 0).await, ["one", "three"]);
+            let leave = async |tenant: &Tenant, page, user| {
+                let left = store.design_viewer_delete(tenant, &id, page, user);
+                left.await.unwrap();
+            };
+            for stranger in strangers() {
+                leave(&stranger, "one", "u1").await;
+            }
+            leave(&tenant, "one", "u2").await;
+            assert_eq!(pages(&tenant, 0).await, ["one", "three"], "not their page");
+            leave(&tenant, "one", "u1").await;
+            assert_eq!(pages(&tenant, 0).await, ["three"]);
             let deleted = store.design_delete(&tenant, &id).await.unwrap();
             assert_eq!(deleted, Outcome::Done);
             assert_eq!(pages(&tenant, 0).await, Vec::<String>::new());

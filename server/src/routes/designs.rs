@@ -59,7 +59,7 @@ pub async fn get(
     Ok(Json(services.designs.get(caller.tenant(), &id).await?))
 }
 
-/// Records that the caller has a design open, for the next 20 seconds. Returns its newest version, and who else has it open.
+/// Records that the caller has a design open, for the next 20 seconds or until the caller leaves it. Returns its newest version, and who else has it open.
 #[utoipa::path(post, path = "/api/v1/designs/{id}/viewers", tag = "designs", params(("id" = String, Path)), request_body = ViewerRequest, responses((status = 200, body = DesignWatch)))]
 pub async fn watch(
     State(services): State<Services>,

@@ -193,6 +193,12 @@ async fn people_on_the_same_design_see_each_other_and_what_they_have_selected() 
     let seen = json(reader.post(&path, &here("two", &[])).await, 200).await;
     assert_eq!(seen["others"][0]["selected"], json!([]), "at once");
 
+    let leaves = json!({"page": "one", "leaves": true});
+    json(demo.post(&path, &leaves).await, 200).await;
+    let seen = json(reader.post(&path, &here("two", &[])).await, 200).await;
+    let third = json!([{"user": "demo", "is_caller": false, "selected": []}]);
+    assert_eq!(seen["others"], third, "at once");
+
     let many: Vec<&str> = std::iter::repeat_n("front", 21).collect();
     for refused in [
         here("", &[]),

@@ -1,5 +1,6 @@
 //! Exports of designs in other formats.
 
+use lab::Lab;
 use serde_json::json;
 
 use crate::stack::{Stack, json, problem};
@@ -23,6 +24,18 @@ async fn starter_designs_have_pictures() {
     }
     let missing = problem(demo.get("/api/v1/starters/castle/picture").await).await;
     assert_eq!(missing, (404, "not-found".into()));
+}
+
+#[tokio::test]
+async fn starter_designs_have_no_problems() {
+    let lab = Lab::memory().await.unwrap();
+    let stack = Stack::with_cloud(&lab.auth_url()).await;
+    let demo = stack.login("demo").await;
+    for starter in app::starters::STARTERS {
+        let body = json!({"template": starter.template});
+        let checked = json(demo.post("/api/v1/validate", &body).await, 200).await;
+        assert_eq!(checked["diagnostics"], json!([]), "{}", starter.slug);
+    }
 }
 
 #[tokio::test]

@@ -39,6 +39,9 @@ pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
         )
     })?;
     stopped?;
-    shell::headline("Screenshots are in end2end/test-results");
+    // As in `end2end/support/app.ts`.
+    if options.full || std::env::var_os("CI").is_none() {
+        shell::headline("Screenshots are in end2end/test-results");
+    }
     Ok(counts)
 }

@@ -147,7 +147,7 @@ impl Stage {
                     let [all, own] = results;
                     return Ok(all?.plus(own?));
                 }
-                // The sample mostly waits for servers and packages.
+                // The sample mostly waits for servers, packages and leases.
                 let (sample, others) = std::thread::scope(|scope| {
                     let sample = scope.spawn(|| tests(ALL, SAMPLE));
                     let others = [ALL, OWN].map(|selection| tests(selection, &[]));
@@ -178,7 +178,8 @@ pub const ALL: &[&str] = &[
     "xtask",
 ];
 
-/// A sample of the tests with real servers and sandboxes, and all tests of the lab on Docker. `--full` runs every test.
+/// A sample of the tests with real servers, sandboxes and databases, and all tests of the lab on Docker: tests that wait. `--full`
+/// runs every test.
 const SAMPLE: &[&str] = &[
     "--test",
     "sandbox",
@@ -190,6 +191,8 @@ const SAMPLE: &[&str] = &[
     "docker_life",
     "--test",
     "docker_services",
+    "--test",
+    "kill",
     "--",
     "--ignored",
     "it_reaches_its_own_server_through_the_bastion_and_nothing_else",
@@ -200,6 +203,7 @@ const SAMPLE: &[&str] = &[
     "a_restart_keeps_everything_and_a_reset_nothing",
     "servers_get_metadata_snapshots_and_a_load_balancer",
     "a_load_balancer_is_running_its_last_change",
+    "a_killed_primary_loses_no_acknowledged_write",
 ];
 
 /// The tests of xtask.

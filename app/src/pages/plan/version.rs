@@ -12,7 +12,7 @@ use crate::{
     ui::Icon,
 };
 
-/// Interval at which the page looks for a newer version while it is visible.
+/// Interval at which the page looks for a newer version while it is visible. It also looks when it is shown again.
 const REFRESH: std::time::Duration = std::time::Duration::from_secs(10);
 
 impl Page {
@@ -66,7 +66,9 @@ pub(super) fn NewerVersionNote(
             }
         };
         let tick = set_interval_with_handle(look, REFRESH);
+        let shown = window_event_listener(leptos::ev::visibilitychange, move |_| look());
         on_cleanup(move || {
+            shown.remove();
             if let Ok(tick) = tick {
                 tick.clear();
             }

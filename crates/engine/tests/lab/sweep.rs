@@ -1,4 +1,5 @@
 //! A failure of each changing call in turn. Then the run continues, or is rolled back, and all resources are deleted.
+//! The usual tests take a third of the calls, another one each day, and the ignored tests all of them.
 //!
 //! The template has a resource of each type that the lab can create. So leftovers reveal a driver that creates a
 //! resource twice, or does not delete one.
@@ -44,6 +45,21 @@ resources:
     properties: {instance_uuid: {get_attr: [group, resource.0]}, volume_id: {get_resource: disk}}
 ";
 
+/// A choice among calls by their number.
+pub type Choice = fn(usize) -> bool;
+
+/// The calls of today.
+pub fn todays(number: usize) -> bool {
+    const SHARES: usize = 3;
+    let days = jiff::Timestamp::now().as_second() / (24 * 3600);
+    number % SHARES == usize::try_from(days).unwrap() % SHARES
+}
+
+/// All calls.
+pub fn all(_: usize) -> bool {
+    true
+}
+
 impl Bench {
     /// Number of calls with each method at the services since the last reset.
     fn changing(&self, method: &str) -> u64 {
@@ -79,16 +95,24 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn after_a_failure_at_any_call_a_run_is_resumed_and_undeployed() {
-    Box::pin(is_refused_everywhere(ALL_KINDS)).await;
+async fn after_a_failure_at_one_of_todays_calls_a_run_is_resumed_and_undeployed() {
+    Box::pin(is_refused_at(ALL_KINDS, todays)).await;
 }
 
 #[tokio::test]
-async fn after_a_failure_at_any_rare_call_a_run_is_resumed_and_undeployed() {
-    Box::pin(is_refused_everywhere(&with_a_pair())).await;
+async fn after_a_failure_at_one_of_todays_rare_calls_a_run_is_resumed_and_undeployed() {
+    Box::pin(is_refused_at(&with_a_pair(), todays)).await;
 }
 
-async fn is_refused_everywhere(template: &str) {
+#[tokio::test]
+#[ignore = "many deployments"]
+async fn after_a_failure_at_any_call_a_run_is_resumed_and_undeployed() {
+    for template in [ALL_KINDS, &with_a_pair()] {
+        Box::pin(is_refused_at(template, all)).await;
+    }
+}
+
+async fn is_refused_at(template: &str, choice: Choice) {
     let bench = Bench::new().await;
     bench.lab.faults().clear_calls();
     let (started, run) = bench.deploy(template).await;
@@ -101,7 +125,7 @@ async fn is_refused_everywhere(template: &str) {
     assert_eq!(bench.left(), Vec::<String>::new());
     assert!(made >= 9 && removed >= 8, "{made} {removed}");
 
-    for nth in 1..=made.max(removed) {
+    for nth in (1..=made.max(removed)).filter(|nth| choice(usize::try_from(*nth).unwrap())) {
         // Refusals are counted per service, so one run has several of them.
         bench.refuse("POST", nth);
         bench.refuse("PUT", nth);
@@ -337,16 +361,27 @@ pub fn at(call: &Nth, fault: CallFault) -> Fault {
     })
 }
 
-/// Each call is refused, and so is the next one, which can be the same call again.
 #[tokio::test]
+async fn an_update_refused_at_one_of_todays_calls_is_resumed_or_rolled_back() {
+    Box::pin(update_is_refused_at(todays)).await;
+}
+
+#[tokio::test]
+#[ignore = "many updates"]
 async fn an_update_refused_at_any_call_is_resumed_or_rolled_back() {
+    Box::pin(update_is_refused_at(all)).await;
+}
+
+/// Each chosen call is refused, and so is the next one, which can be the same call again.
+async fn update_is_refused_at(choice: Choice) {
     let swing = Swing::new().await;
     assert!(swing.calls.len() >= 20, "{:?}", swing.calls);
     let refused = || CallFault {
         status: Some(400),
         ..CallFault::default()
     };
-    for (number, call) in swing.calls.iter().enumerate() {
+    let calls = swing.calls.iter().enumerate();
+    for (number, call) in calls.filter(|(number, _)| choice(*number)) {
         let again = (call.0.clone(), call.1.clone(), call.2 + 1);
         let faults = vec![at(call, refused()), at(&again, refused())];
         let goes_back = number % 2 == 0;
@@ -356,15 +391,26 @@ async fn an_update_refused_at_any_call_is_resumed_or_rolled_back() {
     swing.end().await;
 }
 
-/// At each call, one of several faults occurs once: transient ones pass, and nothing is created twice.
 #[tokio::test]
-async fn an_update_survives_a_transient_fault_at_any_call() {
-    // Side by side: many of these runs wait for resources that might come late.
-    join_all([false, true].map(|goes_back| Box::pin(survives_transient_faults(goes_back)))).await;
+async fn an_update_survives_a_transient_fault_at_each_of_todays_calls() {
+    update_survives_transient_faults_at(todays).await;
 }
 
-/// A fault at every second call.
-async fn survives_transient_faults(goes_back: bool) {
+#[tokio::test]
+#[ignore = "many updates"]
+async fn an_update_survives_a_transient_fault_at_any_call() {
+    update_survives_transient_faults_at(all).await;
+}
+
+/// At each chosen call, one of several faults occurs once: transient ones pass, and nothing is created twice.
+async fn update_survives_transient_faults_at(choice: Choice) {
+    // Side by side: many of these runs wait for resources that might come late.
+    let both = [false, true];
+    join_all(both.map(|goes_back| Box::pin(survives_transient_faults(goes_back, choice)))).await;
+}
+
+/// A fault at every second of the chosen calls.
+async fn survives_transient_faults(goes_back: bool, choice: Choice) {
     let swing = Swing::new().await;
     let status = |status: u16| CallFault {
         status: Some(status),
@@ -387,6 +433,7 @@ async fn survives_transient_faults(goes_back: bool) {
         },
     ];
     let calls = swing.calls.iter().enumerate();
+    let calls = calls.filter(|(number, _)| choice(*number));
     for (number, call) in calls.skip(usize::from(goes_back)).step_by(2) {
         let trouble = &troubles[number % troubles.len()];
         let what = format!("{call:?}: {trouble:?}");
