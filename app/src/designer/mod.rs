@@ -18,6 +18,7 @@ mod drawer;
 mod file_editor;
 mod files;
 mod fixes;
+pub(crate) mod forms;
 mod gesture;
 mod header;
 mod history;
@@ -38,6 +39,7 @@ mod palette;
 mod panels;
 mod picker;
 pub mod preview;
+mod problem_list;
 mod save_state;
 mod saving;
 mod scene;
@@ -55,10 +57,9 @@ use planner::plan::Plan;
 
 use self::{
     conflict::ConflictNotice,
-    deployed::DeploymentNote,
     drawer::DrawerPanel,
+    forms::{DeploymentNote, Inspector},
     header::HeaderActions,
-    inspector::Inspector,
     palette::Palette,
     store::{Drawer, Workspace},
     view::Canvas,

@@ -35,7 +35,7 @@ use self::{
     problems::{add_hidden, of_plan, tallies},
 };
 use super::{
-    overlay::{ContextMenu, Panels, Picker},
+    overlay::{ContextMenu, NextFocus, Panels, Picker},
     save_state::Saving,
     scene::Scene,
     stage::{Aim, Stage, selections},
@@ -130,6 +130,8 @@ pub struct Workspace {
     pub drawer: RwSignal<Drawer>,
     /// Path of the property, parameter or output that was opened last. Its section of the inspector unfolds.
     pub asked: RwSignal<Option<String>>,
+    /// The control of the inspector that gets the focus next.
+    pub next_focus: RwSignal<Option<NextFocus>>,
     /// The latest announcement for screen readers.
     pub spoken: RwSignal<String>,
     /// All problems, in the order of the text.
@@ -220,6 +222,7 @@ impl Workspace {
             picker: RwSignal::new(None),
             drawer: RwSignal::new(Drawer::Closed),
             asked: RwSignal::new(None),
+            next_focus: RwSignal::new(None),
             spoken: RwSignal::default(),
             saving: Saving::new(design),
             others: RwSignal::default(),
