@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use api::{Design, Layout, TemplateFiles};
-use canvas::palette;
+use canvas::{layout::Places, palette};
 use leptos::prelude::*;
 use planner::plan::Plan;
 use types::{Registry, ResourceType, SERVER, catalog::CatalogItem};
@@ -51,7 +51,8 @@ fn preview(item: CatalogItem) -> AnyView {
         updated: String::new(),
         author: String::new(),
     };
-    let workspace = Workspace::open(&design, Types(Arc::new(types)), Arc::new(Plan::default()));
+    let (types, plan) = (Types(Arc::new(types)), Arc::new(Plan::default()));
+    let workspace = Workspace::open(&design, Places::new(), types, plan);
     let stage = workspace.stage();
     view! {
         <section class="item-palette" aria-label="Palette">

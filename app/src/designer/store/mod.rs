@@ -21,6 +21,7 @@ use canvas::{
     drawing::{self, Drawing},
     editor::Editor,
     geometry::ScreenPoint,
+    layout::Places,
     selection::Selection,
     viewport::Viewport,
 };
@@ -149,13 +150,9 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// State for a fetched design, its resource types and its plan.
-    pub fn open(design: &api::Design, types: Types, plan: Arc<Plan>) -> Self {
-        let editor = Editor::open(
-            design.template.clone(),
-            super::board::places_of(&design.layout),
-            design.beside.bundle(),
-        );
+    /// State for a fetched design, the places of its nodes, its resource types and its plan.
+    pub fn open(design: &api::Design, places: Places, types: Types, plan: Arc<Plan>) -> Self {
+        let editor = Editor::open(design.template.clone(), places, design.beside.bundle());
         let bundle = RwSignal::new(editor.bundle().clone());
         let editor = RwSignal::new(editor);
         let built_in = StoredValue::new(types.0.clone());
