@@ -1,10 +1,12 @@
-//! Parts of the designer beside the drawing: the inspector, the list of problems, and the note on the deployment to update.
-//! Their code is the piece `forms` (see [`lazy`](crate::lazy)). The browser loads it for the inspector as soon as the
-//! canvas is built. Until then a placeholder keeps the room.
+//! Parts of the designer beside the drawing: the inspector, the list of problems, the context menu, and the note on the
+//! deployment to update. Their code is the piece `forms` (see [`lazy`](crate::lazy)). The browser loads it for the
+//! inspector as soon as the canvas is built. Until then a placeholder keeps the room.
 
 use leptos::prelude::*;
 
-use super::{deployed, inspector, later::loading, problem_list, store::Workspace};
+use super::{
+    deployed, inspector, later::loading, menu, overlay::ContextMenu, problem_list, store::Workspace,
+};
 use crate::{
     client::page_missing,
     load::Load,
@@ -20,6 +22,7 @@ const PLACEHOLDER_ROWS: usize = 8;
 pub(crate) struct Forms {
     inspector: fn(Workspace) -> AnyView,
     problems: fn(Workspace) -> AnyView,
+    menu: fn(Workspace, ContextMenu) -> AnyView,
     deployment: fn(Workspace, String) -> AnyView,
 }
 
@@ -35,6 +38,7 @@ pub(crate) fn forms_piece() -> Result<Forms, Missing> {
     Ok(Forms {
         inspector: |workspace| view! { <inspector::Inspector workspace /> }.into_any(),
         problems: |workspace| view! { <problem_list::ProblemList workspace /> }.into_any(),
+        menu: |workspace, menu| view! { <menu::MenuPanel workspace menu /> }.into_any(),
         deployment: |workspace, id| view! { <deployed::DeploymentNote workspace id /> }.into_any(),
     })
 }
@@ -66,6 +70,20 @@ pub fn ProblemList(
     workspace: Workspace,
 ) -> impl IntoView {
     forms().view(loading, move |forms| (forms.problems)(workspace))
+}
+
+/// The open context menu, if there is one.
+#[component]
+pub fn MenuPanel(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let forms = forms();
+    move || {
+        let menu = workspace.menu.get()?;
+        let forms = forms.get()?;
+        Some((forms.menu)(workspace, menu))
+    }
 }
 
 /// The note on the deployment to update. Nothing if there is none.

@@ -1,25 +1,28 @@
-//! Parts of the designer that few visits need: the code editor, the list of versions, and the choice between two texts.
-//! Their code is the piece `code` (see [`lazy`](crate::lazy)), which the browser loads when one of them is first shown.
+//! Parts of the designer that few visits need: the code editor, the list of versions, the merge with somebody else's
+//! save, and the choice between two texts. Their code is the piece `code` (see [`lazy`](crate::lazy)), which the browser
+//! loads when one of them is first needed.
 
 use leptos::prelude::*;
 
 use super::{
     code_editor::{self, Source},
     decision, history,
+    merge::{MergeFn, merge},
     save_state::Clash,
     store::Workspace,
 };
 use crate::{client::page_missing, load::Load, opening::Missing};
 
-/// The views of the piece.
+/// The views and functions of the piece.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts {
+    pub(super) merge: MergeFn,
     code_editor: fn(Workspace, Source) -> AnyView,
     history: fn(Workspace) -> AnyView,
     decision: fn(Workspace, Clash) -> AnyView,
 }
 
-/// The views are the same after each load.
+/// The parts are the same after each load.
 impl PartialEq for Parts {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -29,6 +32,7 @@ impl PartialEq for Parts {
 #[leptos::wasm_split::wasm_split(code, wasm_split_path = ::leptos::wasm_split, preload(fetch), fallible)]
 pub(crate) fn code_piece() -> Result<Parts, Missing> {
     Ok(Parts {
+        merge,
         code_editor: |workspace, source| {
             view! { <code_editor::CodeEditor workspace source /> }.into_any()
         },
