@@ -1,11 +1,12 @@
-//! Parts of the designer beside the drawing: the inspector, the list of problems, the context menu, and the note on the
-//! deployment to update. Their code is the piece `forms` (see [`lazy`](crate::lazy)). The browser loads it for the
-//! inspector as soon as the canvas is built. Until then a placeholder keeps the room.
+//! Parts of the designer beside the drawing: the inspector, the outline, the list of problems, the context menu, and the
+//! note on the deployment to update. Their code is the piece `forms` (see [`lazy`](crate::lazy)). The browser loads it for
+//! the inspector as soon as the canvas is built. Until then a placeholder keeps the room.
 
 use leptos::prelude::*;
 
 use super::{
-    deployed, inspector, later::loading, menu, overlay::ContextMenu, problem_list, store::Workspace,
+    deployed, inspector, later::loading, menu, outline, overlay::ContextMenu, problem_list,
+    store::Workspace,
 };
 use crate::{
     client::page_missing,
@@ -21,6 +22,7 @@ const PLACEHOLDER_ROWS: usize = 8;
 #[derive(Clone, Copy)]
 pub(crate) struct Forms {
     inspector: fn(Workspace) -> AnyView,
+    outline: fn(Workspace, RwSignal<String>) -> AnyView,
     problems: fn(Workspace) -> AnyView,
     menu: fn(Workspace, ContextMenu) -> AnyView,
     deployment: fn(Workspace, String) -> AnyView,
@@ -37,6 +39,7 @@ impl PartialEq for Forms {
 pub(crate) fn forms_piece() -> Result<Forms, Missing> {
     Ok(Forms {
         inspector: |workspace| view! { <inspector::Inspector workspace /> }.into_any(),
+        outline: |workspace, search| view! { <outline::Outline workspace search /> }.into_any(),
         problems: |workspace| view! { <problem_list::ProblemList workspace /> }.into_any(),
         menu: |workspace, menu| view! { <menu::MenuPanel workspace menu /> }.into_any(),
         deployment: |workspace, id| view! { <deployed::DeploymentNote workspace id /> }.into_any(),
@@ -61,6 +64,17 @@ pub fn Inspector(
             {forms().view(placeholder, move |forms| (forms.inspector)(workspace))}
         </aside>
     }
+}
+
+/// The outline.
+#[component]
+pub fn Outline(
+    /// The page's state.
+    workspace: Workspace,
+    /// Text that the shown resources contain.
+    search: RwSignal<String>,
+) -> impl IntoView {
+    forms().view(loading, move |forms| (forms.outline)(workspace, search))
 }
 
 /// The list of problems.

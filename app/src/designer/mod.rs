@@ -34,6 +34,7 @@ mod merge;
 mod minimap;
 mod nodes;
 mod others;
+mod outline;
 mod overlay;
 mod painted;
 mod palette;
