@@ -195,8 +195,12 @@ test('an item is published from a folder of a git repository', async ({ page }) 
 
 test('an item\'s page tells when a component of it is healthy, what it is connected to, and where it is used', async ({ page }) => {
   await login(page);
+  await page.route('**/api/v1/catalog', (route) => route.abort());
   await page.goto('/catalog/wordpress');
   const relations = page.getByRole('region', { name: 'Relations' });
+  await expect(relations.getByRole('alert')).toContainText('No connection to the server');
+  await page.unroute('**/api/v1/catalog');
+  await relations.getByRole('button', { name: 'Try again' }).click();
   await expect(relations.getByRole('list', { name: 'Needs' }).getByRole('link', { name: 'MariaDB' })).toBeVisible();
   await expect(relations.getByRole('list', { name: 'Offers' }).getByRole('link', { name: 'HAProxy' })).toBeVisible();
   await relations.scrollIntoViewIfNeeded();
@@ -235,7 +239,14 @@ test('a draft is listed until somebody deletes it', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Test a draft' })).toBeEnabled({ timeout: 60_000 });
   await page.getByLabel('Draft of an item (tar.gz or zip)').setInputFiles(pack('passing', item('1.0.0', 'passing', 'Passing')));
   await page.getByRole('dialog', { name: 'Test the draft' }).getByRole('button', { name: 'Cancel' }).click();
-  const row = page.getByRole('region', { name: 'Drafts' }).getByRole('row', { name: 'passing' });
+  const drafts = page.getByRole('region', { name: 'Drafts' });
+  const row = drafts.getByRole('row', { name: 'passing' });
+  await expect(row).toBeVisible();
+  await page.route('**/api/v1/drafts', (route) => route.abort());
+  await page.reload();
+  await expect(drafts.getByRole('alert')).toContainText('No connection to the server');
+  await page.unroute('**/api/v1/drafts');
+  await drafts.getByRole('button', { name: 'Try again' }).click();
   await expect(row).toContainText('1.0.0-draft.');
   await row.getByRole('link', { name: 'passing' }).click();
   await expect(page.getByText('This version is a draft')).toBeVisible();

@@ -1,7 +1,7 @@
 // Large drawings: only what is in view has elements, small nodes are painted, and everything can still be reached.
 import { readFileSync } from 'node:fs';
 import { expect, test, type Locator, type Page } from '@playwright/test';
-import { api, centre, drag, login, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
+import { api, canvasReady, centre, drag, login, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
 import { joined } from './support/shapes.ts';
 
 const COUNT = 600;
@@ -153,8 +153,31 @@ test('a line follows a dragged node whose other end is out of view', async ({ pa
   await expect(line).toHaveAttribute('d', before!);
 });
 
+/** Delivers routes of lines after the worker's answer to a later request. */
+async function lateRoutes(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const plain = Object.getOwnPropertyDescriptor(Worker.prototype, 'onmessage')!;
+    Object.defineProperty(Worker.prototype, 'onmessage', {
+      set(this: Worker, take: ((event: MessageEvent) => void) | null) {
+        const late: MessageEvent[] = [];
+        const release = () => late.splice(0).forEach((event) => take?.(event));
+        plain.set!.call(this, (event: MessageEvent) => {
+          if (String(event.data).includes('"points"')) {
+            late.push(event);
+            setTimeout(release, 2_000);
+          } else {
+            take?.(event);
+            release();
+          }
+        });
+      },
+    });
+  });
+}
+
 test('tidy up moves a large drawing, and one undo brings it back @full', async ({ page }) => {
   const complaints = watchConsole(page);
+  await lateRoutes(page);
   await login(page);
   await open(page);
   const undo = page.getByRole('button', { name: 'Undo' });
@@ -168,7 +191,32 @@ test('tidy up moves a large drawing, and one undo brings it back @full', async (
   const at = await onScreen(page, 'server250');
   await page.mouse.click(at.x, at.y);
   await expect(name(page)).toHaveValue('server250');
+  await expect(page.getByText('A part of the program could not be loaded'), 'each answer has reached its request').toHaveCount(0);
   expect(complaints).toEqual([]);
+});
+
+test('a large design without positions is arranged beside the page', async ({ page }) => {
+  await login(page);
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'unplaced', template: joined(COUNT) });
+  // The answer with the rectangles waits until the notice was seen.
+  await page.addInitScript(() => {
+    const plain = Object.getOwnPropertyDescriptor(Worker.prototype, 'onmessage')!;
+    Object.defineProperty(Worker.prototype, 'onmessage', {
+      set(this: Worker, take: ((event: MessageEvent) => void) | null) {
+        plain.set!.call(this, (event: MessageEvent) => {
+          const isArranged = /^\d+,\[\{"x"/.test(String(event.data));
+          if (isArranged) addEventListener('seen', () => take?.(event), { once: true });
+          else take?.(event);
+        });
+      },
+    });
+  });
+  await page.goto(`/designs/${id}`);
+  await expect(page.getByText('Arranging…')).toBeVisible();
+  await page.evaluate(() => dispatchEvent(new Event('seen')));
+  await canvasReady(page);
+  await expect(page.getByText('Arranging…')).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Undo' })).toBeDisabled();
 });
 
 test('an exported picture has every node', async ({ page }) => {

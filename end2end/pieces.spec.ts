@@ -21,6 +21,7 @@ test('the login loads the core alone, the list fetches what comes next, a design
   await loginByForm(page);
   await expect.poll(() => asked).toContain('split_pages.wasm');
   expect(asked).toContain('split_designer.wasm');
+  expect(asked).toContain('split_forms.wasm');
   await expect.poll(() => asked, 'the planner of the worker').toContain('planner_bg.wasm');
   await expect.poll(() => asked).toContain('split_code.wasm');
   const before = asked.length;
@@ -50,8 +51,23 @@ test('a piece that does not come is told, and asked for again', async ({ page })
   await page.reload();
   await expect(alert(page)).toContainText('could not be loaded');
   await page.unroute('**/split_designer.wasm');
+  // The canvas does not wait for the piece of the forms, and stays where it is when they come.
+  let fail = (): void => undefined;
+  const held = new Promise<void>((resolve) => { fail = resolve; });
+  await page.route('**/split_forms.wasm', async (route) => {
+    await held;
+    await route.abort();
+  });
   await alert(page).getByRole('button', { name: 'Try again' }).click();
-  await canvasReady(page);
+  const canvas = await canvasReady(page);
+  const place = await canvas.boundingBox();
+  fail();
+  const inspector = page.getByRole('complementary', { name: 'Inspector' });
+  await expect(inspector.getByRole('alert')).toContainText('could not be loaded');
+  await page.unroute('**/split_forms.wasm');
+  await inspector.getByRole('button', { name: 'Try again' }).click();
+  await expect(inspector.getByLabel('Design name')).toBeVisible();
+  expect(await canvas.boundingBox()).toEqual(place);
   // The piece of the code editor is fetched when the editor is first shown.
   await page.route('**/split_code.wasm', (route) => route.abort());
   await page.getByRole('tab', { name: 'Code' }).click();

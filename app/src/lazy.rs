@@ -1,9 +1,10 @@
 //! Pages with code that the browser loads when they are opened.
 //!
-//! The core contains the login page and the list of designs, which users see first. The build splits off three
-//! pieces: `designer` (palette, gestures, forms, undo), `code` (the code editor and the list of versions, see
-//! [`designer::later`]) and `pages` (plan, runs, deployments, catalogue). Code used by several, such as the parser and
-//! the drawing, is in further pieces that are loaded with each of them. Validation, planning and the arrangement of
+//! The core contains the login page and the list of designs, which users see first. The build splits off four pieces:
+//! `designer` (palette, canvas, gestures, undo), `forms` (inspector, problems and menus, loaded after the canvas is
+//! built, see [`designer::forms`]), `code` (the code editor, versions and merges, loaded when one of them is needed,
+//! see [`designer::later`]) and `pages` (plan, runs, deployments, catalogue). Code used by several, such as the parser
+//! and the drawing, is in further pieces that are loaded with each of them. Validation, planning and the arrangement of
 //! large drawings are in a module of their own, in a worker (`worker`).
 //!
 //! The server renders every page completely and links the page's piece in the document's head, so that its download
@@ -105,6 +106,7 @@ pub fn warm_up() {
             leptos::task::spawn_local(async {
                 // If this fails, the piece is fetched again when its page is opened.
                 let _ = fetch_designer().await;
+                let _ = designer::forms::fetch().await;
                 let _ = fetch_pages().await;
                 let _ = worker_piece().await;
                 let _ = designer::later::fetch().await;

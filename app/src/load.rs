@@ -174,12 +174,27 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         (move || match self.value.get() {
             Loaded::Loading => skeleton(),
             Loaded::Ready(value) => ready(value),
-            Loaded::Failed(problem) => {
-                let retry = Callback::new(move |()| self.reload());
-                view! { <ProblemCard problem retry /> }.into_any()
-            }
+            Loaded::Failed(problem) => self.problem_card(problem),
         })
         .into_any()
+    }
+
+    /// Renders the problem with "Try again" after a failure, and otherwise nothing. For a value that several places of a
+    /// page show.
+    pub fn failure(self) -> AnyView {
+        (move || {
+            let problem = self.value.with(|value| match value {
+                Loaded::Failed(problem) => Some(problem.clone()),
+                Loaded::Loading | Loaded::Ready(_) => None,
+            });
+            problem.map(|problem| self.problem_card(problem))
+        })
+        .into_any()
+    }
+
+    fn problem_card(self, problem: Problem) -> AnyView {
+        let retry = Callback::new(move |()| self.reload());
+        view! { <ProblemCard problem retry /> }.into_any()
     }
 }
 

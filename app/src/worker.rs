@@ -1,11 +1,12 @@
 //! Plans, arrangements and lines of drawings, from a worker beside the page (the crate `worker`).
 //!
-//! One worker serves the tab. It is started with the first page that needs it, keeps types and facts, and answers in the
-//! order of the requests. If it cannot be loaded or breaks, its open requests fail, and the next one starts another.
+//! One worker serves the tab. It is started with the first page that needs it, and keeps types and facts. Requests have
+//! numbers, which their answers repeat. If the worker cannot be loaded or breaks, its open requests fail, and the next
+//! one starts another.
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
@@ -18,6 +19,7 @@ use canvas::{
 };
 use futures::channel::oneshot;
 use hot::bundle::Bundle;
+use js_sys::Array;
 use planner::{plan::Plan, preview::Question};
 use serde::de::DeserializeOwned;
 use types::Registry;
@@ -108,7 +110,10 @@ fn with_client<T>(work: impl FnOnce(&mut Client) -> Result<T, JsValue>) -> Resul
 /// The worker and its open requests.
 struct Client {
     worker: Worker,
-    waiting: VecDeque<oneshot::Sender<String>>,
+    /// Number of requests until now.
+    asked: u32,
+    /// Open requests, by number.
+    waiting: HashMap<u32, oneshot::Sender<String>>,
     /// Types and facts that the worker has.
     sent: Option<(Arc<Registry>, Arc<CloudFacts>)>,
 }
@@ -117,11 +122,12 @@ impl Client {
     fn start() -> Result<Client, JsValue> {
         let worker = open()?;
         let answered = Closure::<dyn Fn(MessageEvent)>::new(|event: MessageEvent| {
-            let answer = event.data().as_string().unwrap_or_default();
-            let first = CLIENT.with_borrow_mut(|client| client.as_mut()?.waiting.pop_front());
-            if let Some(first) = first {
+            let message: Array = event.data().unchecked_into();
+            let number = message.get(0).as_f64().unwrap_or_default() as u32;
+            let asked = CLIENT.with_borrow_mut(|client| client.as_mut()?.waiting.remove(&number));
+            if let Some(asked) = asked {
                 // The page may have been left.
-                let _ = first.send(answer);
+                let _ = asked.send(message.get(1).as_string().unwrap_or_default());
             }
         });
         let failed = Closure::<dyn Fn()>::new(|| {
@@ -139,7 +145,8 @@ impl Client {
         failed.forget();
         Ok(Client {
             worker,
-            waiting: VecDeque::new(),
+            asked: 0,
+            waiting: HashMap::new(),
             sent: None,
         })
     }
@@ -167,9 +174,11 @@ impl Client {
 
     fn ask(&mut self, request: &Request) -> Asked {
         let text = serde_json::to_string(request).map_err(|_| JsValue::NULL)?;
-        self.worker.post_message(&JsValue::from_str(&text))?;
+        self.asked += 1;
+        let message = Array::of2(&JsValue::from(self.asked), &JsValue::from_str(&text));
+        self.worker.post_message(&message)?;
         let (answer, answered) = oneshot::channel();
-        self.waiting.push_back(answer);
+        self.waiting.insert(self.asked, answer);
         Ok(answered)
     }
 }

@@ -226,11 +226,14 @@ fn page() -> Result<()> {
         Ok(stems.iter().map(|stem| format!("{stem}.wasm")).collect())
     };
     let designer = piece("designer")?;
+    let mut forms = piece("forms")?;
+    forms.retain(|file| !designer.contains(file));
     let mut code = piece("code")?;
-    code.retain(|file| !designer.contains(file));
+    code.retain(|file| !designer.contains(file) && !forms.contains(file));
     let loads = [
         ("first page", core(&program)?),
         ("opening a design adds", designer),
+        ("its forms add, after the canvas", forms),
         ("its code editor or versions add", code),
         ("opening a plan or a run adds", piece("pages")?),
     ];

@@ -24,6 +24,7 @@ use types::Registry;
 use wasm_bindgen::JsCast;
 
 use super::{
+    arranging::{ArrangingNotice, arranged},
     lines::{Labels, Lines},
     nodes::Nodes,
     painted::Painted,
@@ -97,6 +98,7 @@ pub fn Board(
     let scene = Scene::new();
     let bounds = RwSignal::new(None::<Rect>);
     let ready = RwSignal::new(false);
+    let is_arranging = RwSignal::new(false);
     let root = NodeRef::<html::Div>::new();
     let view = RwSignal::new(Viewport::default());
     let touched = StoredValue::new(false);
@@ -165,7 +167,7 @@ pub fn Board(
             cloud: cloud.get(),
         };
         leptos::task::spawn_local(async move {
-            let drawing = input.draw().await;
+            let drawing = input.draw(is_arranging).await;
             if asked.try_get_value() != Some(number) {
                 return;
             }
@@ -231,6 +233,7 @@ pub fn Board(
             on:wheel=wheel on:keydown=key
             on:focusin=move |event| if let Some(name) = surface::node_of(&event) { scene.focus(&name) }
         >
+            <ArrangingNotice is_arranging />
             <Painted scene stage view size />
             <div
                 class="viewport" data-testid="viewport" data-far=move || is_far.get().then_some("true")
@@ -280,8 +283,8 @@ struct DrawingInput {
 
 impl DrawingInput {
     /// The drawing with all members, and with all frames unfolded: each resource has its state. Without a plan, it has no
-    /// resources that the passes add.
-    async fn draw(&self) -> Drawing {
+    /// resources that the passes add. The signal is true while the worker arranges it.
+    async fn draw(&self, is_arranging: RwSignal<bool>) -> Drawing {
         let document = Document::parse(self.template.as_str());
         let plan = worker::plan(worker::Template {
             text: &self.template,
@@ -290,14 +293,13 @@ impl DrawingInput {
             types: &self.types,
             cloud: &self.cloud,
         })
-        .await;
+        .await
+        .ok();
+        let plan = plan.as_ref();
         let described = planner::compose::described(&self.types, &self.bundle, &document);
-        let mut drawing = drawing::draw_unfolded(
-            document.template(),
-            plan.ok().as_ref(),
-            &described,
-            &places_of(&self.layout),
-        );
+        let (template, places) = (document.template(), places_of(&self.layout));
+        let places = arranged(template, plan, &described, places, is_arranging).await;
+        let mut drawing = drawing::draw_unfolded(template, plan, &described, &places);
         drawing.add_run_members(self.members.iter().map(String::as_str));
         drawing
     }

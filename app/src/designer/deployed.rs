@@ -27,21 +27,10 @@ pub fn target() -> Memo<Option<String>> {
     Memo::new(move |_| query.with(|query| query.get("deployment")))
 }
 
-/// The note on the deployment to update, with the dialogs of its operations. Nothing if there is none.
+/// The note on the deployment to update, with the dialogs of its operations.
 #[component]
 pub fn DeploymentNote(
     /// The page's state.
-    workspace: Workspace,
-) -> impl IntoView {
-    let target = target();
-    move || {
-        let id = target.get()?;
-        Some(view! { <Note workspace id /> })
-    }
-}
-
-#[component]
-fn Note(
     workspace: Workspace,
     /// Id of the deployment.
     id: String,
@@ -70,12 +59,7 @@ fn Note(
                 <CheckButtons checking=operations.checking />
                 <PermissionButton deployment open=permission />
             })}
-            <a
-                class="button" data-size="small" href=format!("/designs/{}", workspace.saving.id())
-                title="Plan and deploy the design as a new deployment"
-            >
-                "Stop updating it"
-            </a>
+            <StopLink workspace />
         </div>
         <OperationDialogs operations />
         <Modal open=permission title="Standing permission" size="large">
@@ -84,6 +68,22 @@ fn Note(
                 <button type="button" class="button" data-look="primary" on:click=move |_| permission.set(false)>"Close"</button>
             </div>
         </Modal>
+    }
+}
+
+/// The link to the page on which the design is for a new deployment.
+#[component]
+pub fn StopLink(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    view! {
+        <a
+            class="button" data-size="small" href=format!("/designs/{}", workspace.saving.id())
+            title="Plan and deploy the design as a new deployment"
+        >
+            "Stop updating it"
+        </a>
     }
 }
 

@@ -1,19 +1,15 @@
 //! The drawer below or beside the canvas: problems, code and versions.
 
-use api::{Diagnostic, Severity};
+use api::Severity;
 use leptos::{ev, prelude::*};
 
 use super::{
     code_editor::{EditorKeys, Source},
-    fixes::Fixes,
+    forms::ProblemList,
     later::{CodeEditor, History},
     store::{Drawer, Workspace},
 };
-use crate::{
-    browser,
-    links::place_of,
-    ui::{Icon, prose},
-};
+use crate::{browser, ui::Icon};
 
 /// The drawer. The head is always visible, the body can be closed.
 #[component]
@@ -217,56 +213,5 @@ impl Length {
 
     fn remember(self) {
         browser::remember(self.limits.key, &self.px.get_untracked().to_string());
-    }
-}
-
-#[component]
-fn ProblemList(workspace: Workspace) -> impl IntoView {
-    let jump = move |problem: Diagnostic| {
-        let property = place_of(&problem.path).and_then(|(_, property)| property);
-        let is_shown = problem
-            .resource()
-            .is_some_and(|name| workspace.show(name, property));
-        if !is_shown && !workspace.show_entry_at(&problem.path) {
-            workspace.drawer.set(Drawer::Code);
-        }
-    };
-    move || {
-        let problems = workspace.problems.get();
-        if problems.is_empty() {
-            return view! { <p class="panel-none"><Icon name="circle-check" />"No problems. This can be deployed."</p> }.into_any();
-        }
-        view! {
-            <ul class="problem-list">
-                {problems.iter().cloned().map(|problem| {
-                    let (word, icon, severity_text) = match problem.severity {
-                        Severity::Error => ("error", "circle-alert", "Error"),
-                        Severity::Warning => ("warning", "triangle-alert", "Warning"),
-                        Severity::Info => ("info", "info", "Note"),
-                    };
-                    // The line number comes first, because narrow windows truncate the end.
-                    let line = problem.line.map(|line| match &problem.file {
-                        Some(file) => format!("{file}, line {line}"),
-                        None => format!("line {line}"),
-                    });
-                    let path = Some(problem.path.clone()).filter(|path| !path.is_empty());
-                    let place = [line, path].into_iter().flatten().collect::<Vec<_>>().join(", ");
-                    let message = problem.message.clone();
-                    let fixable = problem.clone();
-                    view! {
-                        <li data-severity=word>
-                            <button type="button" on:click=move |_| jump(problem.clone())>
-                                <Icon name=icon />
-                                <span class="sr-only">{severity_text}": "</span>
-                                <span class="problem-text">{prose(&message)}</span>
-                                <span class="meta mono">{place}</span>
-                            </button>
-                            <Fixes workspace problem=fixable />
-                        </li>
-                    }
-                }).collect_view()}
-            </ul>
-        }
-        .into_any()
     }
 }

@@ -196,22 +196,14 @@ fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
     groups
 }
 
-/// The open menu, if there is one.
+/// The open menu.
 #[component]
 pub fn MenuPanel(
     /// The page's state.
     workspace: Workspace,
+    /// The menu.
+    menu: ContextMenu,
 ) -> impl IntoView {
-    move || {
-        workspace
-            .menu
-            .get()
-            .map(|menu| view! { <Open workspace menu /> })
-    }
-}
-
-#[component]
-fn Open(workspace: Workspace, menu: ContextMenu) -> impl IntoView {
     let groups = entries(workspace, &menu);
     let rows: usize = groups.iter().map(Vec::len).sum();
     let root = NodeRef::<html::Div>::new();

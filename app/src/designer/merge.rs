@@ -11,6 +11,10 @@ use hot::document::{self, Conflict, Document, Side, either};
 /// Sides chosen by the user, by the path of the conflict. [`Side::One`] is this page.
 pub(super) type Choices = BTreeMap<Vec<String>, Side>;
 
+/// The function [`merge`], from the piece of the program that it is in (see [`super::later`]).
+pub(super) type MergeFn =
+    fn(Option<&DesignVersion>, &DesignRequest, &Design, &Choices) -> (DesignRequest, Vec<Conflict>);
+
 /// Merges the page's content with the stored design. `base` is the version that the page's content comes from; without it,
 /// nothing counts as removed. Conflicts without a choice are decided for this page.
 pub(super) fn merge(

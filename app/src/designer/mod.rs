@@ -5,6 +5,7 @@
 //! there is no hydration mismatch.
 
 mod actions;
+mod arranging;
 pub mod board;
 mod bundle;
 mod clipboard;
@@ -18,6 +19,7 @@ mod drawer;
 mod file_editor;
 mod files;
 mod fixes;
+pub(crate) mod forms;
 mod gesture;
 mod header;
 mod history;
@@ -32,12 +34,14 @@ mod merge;
 mod minimap;
 mod nodes;
 mod others;
+mod outline;
 mod overlay;
 mod painted;
 mod palette;
 mod panels;
 mod picker;
 pub mod preview;
+mod problem_list;
 mod save_state;
 mod saving;
 mod scene;
@@ -48,17 +52,20 @@ mod view;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use canvas::layout::Places;
+use hot::document::Document;
 use leptos::{ev, prelude::*};
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
-use planner::plan::Plan;
+use planner::{compose, plan::Plan};
 
 use self::{
+    arranging::{ArrangingNotice, arranged},
+    board::places_of,
     conflict::ConflictNotice,
-    deployed::DeploymentNote,
     drawer::DrawerPanel,
+    forms::{DeploymentNote, Inspector},
     header::HeaderActions,
-    inspector::Inspector,
     palette::Palette,
     store::{Drawer, Workspace},
     view::Canvas,
@@ -76,7 +83,8 @@ use crate::{
 pub fn DesignPage() -> impl IntoView {
     let params = use_params_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
-    let opened = Load::new(move || open(id.get()));
+    let is_arranging = RwSignal::new(false);
+    let opened = Load::new(move || open(id.get(), is_arranging));
     // The worker starts while design and types are fetched.
     Effect::new(|_| worker::warm_up());
     let name = RwSignal::new(None::<String>);
@@ -91,44 +99,57 @@ pub fn DesignPage() -> impl IntoView {
         {move || match opened.state() {
             Loaded::Ready(opened) => view! { <Designer opened name /> }.into_any(),
             Loaded::Failed(problem) => view! { <ProblemCard is_page=true problem retry=Callback::new(move |()| opened.reload()) /> }.into_any(),
-            Loaded::Loading => view! { <Skeleton /> }.into_any(),
+            Loaded::Loading => view! { <Skeleton is_arranging /> }.into_any(),
         }}
     }
 }
 
-/// A fetched design with its types and its plan.
+/// A fetched design with its types, its plan and the places of its nodes.
 #[derive(Clone, PartialEq)]
 struct Opened {
     design: api::Design,
     types: Types,
     plan: Arc<Plan>,
+    places: Places,
 }
 
-async fn open(id: String) -> client::Answer<Opened> {
+async fn open(id: String, is_arranging: RwSignal<bool>) -> client::Answer<Opened> {
     let (design, types) = futures::join!(client::design(&id), client::resource_types());
     let (design, types) = (design?, types?);
+    let (bundle, cloud) = (design.beside.bundle(), Arc::default());
     let plan = worker::plan(worker::Template {
         text: &design.template,
-        bundle: &design.beside.bundle(),
+        bundle: &bundle,
         members: BTreeMap::new(),
         types: &types.0,
-        cloud: &Arc::default(),
-    })
-    .await?;
+        cloud: &cloud,
+    });
+    // The worker plans meanwhile.
+    let document = async { Document::parse(design.template.as_str()) };
+    let (plan, document) = futures::join!(plan, document);
+    let plan = plan?;
+    let places = {
+        let described = compose::described(&types.0, &bundle, &document);
+        let (template, places) = (document.template(), places_of(&design.layout));
+        arranged(template, Some(&plan), &described, places, is_arranging).await
+    };
     Ok(Opened {
         design,
         types,
         plan: Arc::new(plan),
+        places,
     })
 }
 
 /// The page's outline while the design and the resource types load.
 #[component]
-fn Skeleton() -> impl IntoView {
+fn Skeleton(is_arranging: RwSignal<bool>) -> impl IntoView {
     view! {
         <div class="designer" aria-busy="true">
             <div class="palette-panel"></div>
-            <div class="designer-centre"><div class="canvas" data-testid="canvas" data-ready="false"></div></div>
+            <div class="designer-centre"><div class="canvas" data-testid="canvas" data-ready="false">
+                <ArrangingNotice is_arranging />
+            </div></div>
             <div class="inspector"></div>
         </div>
     }
@@ -140,8 +161,9 @@ fn Designer(opened: Opened, name: RwSignal<Option<String>>) -> impl IntoView {
         design,
         types,
         plan,
+        places,
     } = opened;
-    let workspace = Workspace::open(&design, types, plan);
+    let workspace = Workspace::open(&design, places, types, plan);
     actions::provide(workspace);
     use_frame().actions(move || view! { <HeaderActions workspace /> });
     Effect::new(move |_| {

@@ -40,6 +40,15 @@ pub struct Picker {
     pub search: String,
 }
 
+/// A control of the inspector that gets the focus, as soon as the inspector is loaded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NextFocus {
+    /// Dotted id of the control.
+    pub id: String,
+    /// Time in which its form is built, in milliseconds.
+    pub after_ms: i32,
+}
+
 /// Whether the panels are unfolded, and the drawer's place.
 #[derive(Clone, Copy)]
 pub struct Panels {

@@ -1,12 +1,12 @@
 //! An item before it is published, as the designer will show it: its entry in the palette, and its form in the inspector.
 //!
-//! Both are read-only. The page that shows them belongs to another piece of the program, so it loads this one
-//! ([`load`]).
+//! Both are read-only. The page that shows them belongs to another piece of the program, so it loads the piece of the
+//! forms ([`load`]).
 
 use std::sync::Arc;
 
 use api::{Design, Layout, TemplateFiles};
-use canvas::palette;
+use canvas::{layout::Places, palette};
 use leptos::prelude::*;
 use planner::plan::Plan;
 use types::{Registry, ResourceType, SERVER, catalog::CatalogItem};
@@ -17,16 +17,16 @@ use crate::{client::Types, opening::Missing};
 /// Builds the preview of an item.
 pub type PreviewFn = fn(CatalogItem) -> AnyView;
 
-#[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, fallible)]
+#[leptos::wasm_split::wasm_split(forms, wasm_split_path = ::leptos::wasm_split, fallible)]
 fn preview_piece() -> Result<PreviewFn, Missing> {
     let build: PreviewFn = preview;
     Ok(build)
 }
 
-/// Loads the designer, and returns the builder of previews.
+/// Loads the forms, and returns the builder of previews.
 ///
 /// # Errors
-/// The designer could not be loaded.
+/// The forms could not be loaded.
 pub async fn load() -> Result<PreviewFn, Missing> {
     preview_piece().await
 }
@@ -51,7 +51,8 @@ fn preview(item: CatalogItem) -> AnyView {
         updated: String::new(),
         author: String::new(),
     };
-    let workspace = Workspace::open(&design, Types(Arc::new(types)), Arc::new(Plan::default()));
+    let (types, plan) = (Types(Arc::new(types)), Arc::new(Plan::default()));
+    let workspace = Workspace::open(&design, Places::new(), types, plan);
     let stage = workspace.stage();
     view! {
         <section class="item-palette" aria-label="Palette">

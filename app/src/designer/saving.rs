@@ -27,13 +27,15 @@ use leptos::prelude::*;
 use super::{
     board::layout_of,
     drafts::{Draft, Place, fingerprint},
+    later::code_piece,
     merge::{Choices, merge},
     save_state::{Clash, SaveState, Saving},
     store::Workspace,
 };
 use crate::{
     browser,
-    client::{self, Page},
+    client::{self, Page, page_missing},
+    opening::Missing,
 };
 
 /// Pause between the last change and the save, in milliseconds.
@@ -315,10 +317,18 @@ impl Saving {
             Some(base) => client::design_version(&pending.id, base).await.ok(),
             None => None,
         };
+        let parts = match code_piece().await {
+            Ok(parts) => parts,
+            Err(Missing) => {
+                self.state
+                    .try_set(SaveState::Refused(Box::new(page_missing())));
+                return;
+            }
+        };
         let Some(mine) = self.request(workspace) else {
             return;
         };
-        let (merged, conflicts) = merge(base.as_ref(), &mine, &theirs, &Choices::new());
+        let (merged, conflicts) = (parts.merge)(base.as_ref(), &mine, &theirs, &Choices::new());
         if conflicts.is_empty() {
             self.take(workspace, &merged, &theirs);
             let (author, version) = (&theirs.author, theirs.version);

@@ -9,9 +9,9 @@ use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::{
+    forms::MenuPanel,
     gesture::{Pointer, PressTarget},
     lines::{Labels, Lines},
-    menu::MenuPanel,
     minimap::Minimap,
     nodes::Nodes,
     painted::Painted,

@@ -81,6 +81,14 @@ impl Arrangement {
         }
     }
 
+    /// Number of nodes without a position. Chips need none: they are in the rows of their server.
+    pub fn missing(&self) -> usize {
+        let nodes = self.nodes.iter();
+        nodes
+            .filter(|node| node.corner.is_none() && node.kind != NodeKind::Chip)
+            .count()
+    }
+
     /// The rectangle of each node, in their order.
     pub fn rects(&self) -> Vec<Rect> {
         let mut sketch = Sketch::of(self);
@@ -90,14 +98,6 @@ impl Arrangement {
         sketch.place_other_nodes();
         sketch.place_chips();
         sketch.rects
-    }
-}
-
-/// Sets the rectangle of every node.
-pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
-    let rects = Arrangement::of(nodes, edges, places).rects();
-    for (node, rect) in nodes.iter_mut().zip(rects) {
-        node.rect = rect;
     }
 }
 

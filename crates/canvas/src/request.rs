@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{arrangement::Arrangement, edges::Routing};
 
-/// A request. The answers come in the order of the requests.
+/// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
     /// The plan beside a drawing. The answer is a [`planner::plan::Plan`].

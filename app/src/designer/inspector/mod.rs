@@ -28,8 +28,9 @@ use leptos::prelude::*;
 pub use self::preview::FormPreview;
 use self::{connection::ConnectionInspector, form::Form, several::SeveralInspector};
 use super::{files::Files, nodes::TypeIcon, store::Workspace};
+use crate::browser;
 
-/// The inspector.
+/// The content of the inspector.
 #[component]
 pub fn Inspector(
     /// The page's state.
@@ -45,15 +46,19 @@ pub fn Inspector(
             .selection
             .with(|selection| selection.names().count() > 1)
     });
-    view! {
-        <aside class="inspector" aria-label="Inspector">
-            {move || match (lead.get(), is_several.get()) {
-                (_, true) => view! { <SeveralInspector workspace /> }.into_any(),
-                (Some(id), _) if workspace.is_line(&id) => view! { <ConnectionInspector workspace id /> }.into_any(),
-                (Some(name), _) => view! { <ResourceInspector workspace name /> }.into_any(),
-                (None, _) => view! { <EmptyInspector workspace /> }.into_any(),
-            }}
-        </aside>
+    Effect::new(move |_| {
+        if let Some(next) = workspace.next_focus.get() {
+            workspace.next_focus.set(None);
+            browser::after_ms(next.after_ms, move || browser::focus_deepest(&next.id));
+        }
+    });
+    move || match (lead.get(), is_several.get()) {
+        (_, true) => view! { <SeveralInspector workspace /> }.into_any(),
+        (Some(id), _) if workspace.is_line(&id) => {
+            view! { <ConnectionInspector workspace id /> }.into_any()
+        }
+        (Some(name), _) => view! { <ResourceInspector workspace name /> }.into_any(),
+        (None, _) => view! { <EmptyInspector workspace /> }.into_any(),
     }
 }
 

@@ -7,10 +7,7 @@ use canvas::{
 use leptos::prelude::*;
 
 use super::Workspace;
-use crate::{browser, worker};
-
-/// Number of nodes above which the worker arranges them: fewer take less than a frame.
-const ARRANGED_AT_ONCE: usize = 300;
+use crate::{browser, designer::arranging::ARRANGED_AT_ONCE, worker};
 
 /// The alignments, each with its icon and label.
 pub const ALIGNMENTS: [(&str, &str, Alignment); 6] = [

@@ -21,6 +21,7 @@ use canvas::{
     drawing::{self, Drawing},
     editor::Editor,
     geometry::ScreenPoint,
+    layout::Places,
     selection::Selection,
     viewport::Viewport,
 };
@@ -35,7 +36,7 @@ use self::{
     problems::{add_hidden, of_plan, tallies},
 };
 use super::{
-    overlay::{ContextMenu, Panels, Picker},
+    overlay::{ContextMenu, NextFocus, Panels, Picker},
     save_state::Saving,
     scene::Scene,
     stage::{Aim, Stage, selections},
@@ -130,6 +131,8 @@ pub struct Workspace {
     pub drawer: RwSignal<Drawer>,
     /// Path of the property, parameter or output that was opened last. Its section of the inspector unfolds.
     pub asked: RwSignal<Option<String>>,
+    /// The control of the inspector that gets the focus next.
+    pub next_focus: RwSignal<Option<NextFocus>>,
     /// The latest announcement for screen readers.
     pub spoken: RwSignal<String>,
     /// All problems, in the order of the text.
@@ -147,13 +150,9 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// State for a fetched design, its resource types and its plan.
-    pub fn open(design: &api::Design, types: Types, plan: Arc<Plan>) -> Self {
-        let editor = Editor::open(
-            design.template.clone(),
-            super::board::places_of(&design.layout),
-            design.beside.bundle(),
-        );
+    /// State for a fetched design, the places of its nodes, its resource types and its plan.
+    pub fn open(design: &api::Design, places: Places, types: Types, plan: Arc<Plan>) -> Self {
+        let editor = Editor::open(design.template.clone(), places, design.beside.bundle());
         let bundle = RwSignal::new(editor.bundle().clone());
         let editor = RwSignal::new(editor);
         let built_in = StoredValue::new(types.0.clone());
@@ -220,6 +219,7 @@ impl Workspace {
             picker: RwSignal::new(None),
             drawer: RwSignal::new(Drawer::Closed),
             asked: RwSignal::new(None),
+            next_focus: RwSignal::new(None),
             spoken: RwSignal::default(),
             saving: Saving::new(design),
             others: RwSignal::default(),

@@ -12,7 +12,10 @@ use hot::document::Section;
 use leptos::prelude::*;
 
 use super::Workspace;
-use crate::{browser, ui::Question};
+use crate::{designer::overlay::NextFocus, ui::Question};
+
+/// Time in which the form of another resource is built and its sections unfold, in milliseconds.
+const FORM_BUILT_MS: i32 = 50;
 
 impl Workspace {
     /// Selects one resource and nothing else.
@@ -69,9 +72,7 @@ impl Workspace {
             if let Some(property) = property {
                 self.asked
                     .set(Some(format!("resources.{name}.properties.{property}")));
-                self.panels.set_inspector(true);
-                let id = format!("field-{property}");
-                browser::after_ms(50, move || browser::focus_deepest(&id));
+                self.focus_in_inspector(format!("field-{property}"), FORM_BUILT_MS);
             }
         }
         is_drawn
@@ -98,9 +99,14 @@ impl Workspace {
 
     fn show_path(self, path: String) {
         self.select_none();
-        self.panels.set_inspector(true);
         self.asked.set(Some(path.clone()));
-        browser::after_ms(50, move || browser::focus_deepest(&path));
+        self.focus_in_inspector(path, FORM_BUILT_MS);
+    }
+
+    /// Unfolds the inspector, and gives the focus to a control in it.
+    fn focus_in_inspector(self, id: String, after_ms: i32) {
+        self.panels.set_inspector(true);
+        self.next_focus.set(Some(NextFocus { id, after_ms }));
     }
 
     /// Names of the nodes that are related to the selection: children, ancestors, and the nodes at the other ends of
@@ -239,8 +245,7 @@ impl Workspace {
         if self.show(name, connection.field.as_deref()) && connection.field.is_none() {
             let path = format!("resources.{name}.depends_on");
             self.asked.set(Some(path.clone()));
-            self.panels.set_inspector(true);
-            browser::after_ms(50, move || browser::focus_deepest(&path));
+            self.focus_in_inspector(path, FORM_BUILT_MS);
         }
     }
 
@@ -305,8 +310,7 @@ impl Workspace {
 
     /// Unfolds the form of the selected resource and moves the focus there.
     pub fn edit_selected(self) {
-        self.panels.set_inspector(true);
-        browser::after_ms(0, || browser::focus("inspector-name"));
+        self.focus_in_inspector("inspector-name".to_owned(), 0);
     }
 
     /// Adds a palette item to the selection, for the keyboard.

@@ -5,13 +5,13 @@ use leptos::prelude::*;
 
 use crate::{
     client, links,
-    load::Load,
+    load::{Load, Loaded},
     session::use_session,
     time::Ago,
-    ui::{ACTIONS, Question, data_table, use_confirm, use_toasts},
+    ui::{ACTIONS, Question, data_table, skeleton, use_confirm, use_toasts},
 };
 
-/// The drafts as a table, or nothing if there are none.
+/// The drafts as a table. Nothing if there are none.
 #[component]
 pub fn Drafts(
     /// The drafts.
@@ -40,16 +40,26 @@ pub fn Drafts(
             });
         });
     });
+    let is_shown = Memo::new(move |_| match drafts.state() {
+        Loaded::Loading => false,
+        Loaded::Ready(drafts) => !drafts.is_empty(),
+        Loaded::Failed(_) => true,
+    });
+    let table = move |drafts: Vec<ItemDraft>| {
+        let rows = drafts.into_iter();
+        let rows = rows.map(|draft| view! { <DraftRow draft delete /> });
+        data_table(
+            ["Item", "Version", "Stored", "Author", ACTIONS],
+            rows.collect_view(),
+        )
+    };
     move || {
-        let drafts = drafts.get().unwrap_or_default();
-        (!drafts.is_empty()).then(|| {
-            let rows = drafts.into_iter();
-            let rows = rows.map(|draft| view! { <DraftRow draft delete /> });
+        is_shown.get().then(|| {
             view! {
                 <section class="section" aria-label="Drafts">
                     <h2>"Drafts"</h2>
                     <p class="quiet">"Stored for tests, and in no design. A draft that no deployment uses is replaced by its author's next one."</p>
-                    {data_table(["Item", "Version", "Stored", "Author", ACTIONS], rows.collect_view())}
+                    {drafts.view(|| skeleton::rows(1), table)}
                 </section>
             }
         })

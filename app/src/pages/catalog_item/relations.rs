@@ -26,6 +26,7 @@ pub fn Relations(
     Some(view! {
         <section class="section" aria-label="Relations">
             <h2>"Relations"</h2>
+            {catalog.failure()}
             <div class="panel relations">
                 <ul class="relations-side" data-side="needs" aria-label="Needs">{needs}</ul>
                 <div class="relations-item">

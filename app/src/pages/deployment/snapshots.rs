@@ -9,11 +9,11 @@ use leptos_router::hooks::use_navigate;
 
 use crate::{
     client,
-    load::{Load, Loaded},
+    load::Load,
     pages::terminal,
     session::use_session,
     time::{Ago, moment},
-    ui::{ACTIONS, Icon, ProblemCard, Question, data_table, state::badge, use_confirm, use_toasts},
+    ui::{ACTIONS, Icon, Question, data_table, skeleton, state::badge, use_confirm, use_toasts},
 };
 
 /// Types of resources with data that snapshots can contain.
@@ -88,12 +88,11 @@ pub fn Snapshots(
             )
         })
     };
-    let failure = move || match list.state() {
-        Loaded::Failed(problem) => {
-            let retry = Callback::new(move |()| list.reload());
-            Some(view! { <ProblemCard problem retry /> })
-        }
-        Loaded::Ready(_) | Loaded::Loading => None,
+    let contents = move || {
+        has_data.get().then(|| {
+            let text = |scope: SnapshotScope| view! { <p class="quiet">{scope_text(&scope)}</p> };
+            scope.view(|| skeleton::rows(1), text)
+        })
     };
     move || {
         is_shown.get().then(|| {
@@ -103,8 +102,8 @@ pub fn Snapshots(
                     <p class="quiet">
                         "A snapshot contains the root disks of servers, and volumes. When a server or volume is removed or replaced, its part of all snapshots is deleted."
                     </p>
-                    {move || has_data.get().then(|| scope.get().map(|scope| view! { <p class="quiet">{scope_text(&scope)}</p> }))}
-                    {failure}
+                    {contents}
+                    {list.failure()}
                     {table}
                     <TakeForm deployment is_busy />
                 </section>

@@ -31,7 +31,7 @@ pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_
 
 pub use crate::node::{Edge, EdgeKind, INTERNET, Member, Node, NodeKind, Part, REMOVED};
 use crate::{
-    arrangement,
+    arrangement::Arrangement,
     geometry::{CanvasPoint, Rect, Size},
     layout::{self, Place, Places},
 };
@@ -77,18 +77,9 @@ pub fn draw_with_ghosts(
     types: &Registry,
     places: &Places,
 ) -> Drawing {
-    let (mut nodes, mut edges, owners) = build::build(template, plan, workflow, types);
-    let folding = folding::fold(&mut nodes, &mut edges, places);
-    let mut drawing = Drawing {
-        index: Index::of(&nodes, &edges),
-        nodes,
-        edges,
-        owners,
-        folding,
-    };
-    arrangement::arrange(&mut drawing.nodes, &drawing.edges, places);
-    drawing.index.place(&drawing.nodes);
-    drawing
+    let unplaced = Unplaced::with_ghosts(template, plan, workflow, types, places);
+    let rects = unplaced.arrangement.rects();
+    unplaced.placed(&rects)
 }
 
 /// Like [`draw`], with the contents of folded frames.
@@ -109,6 +100,62 @@ pub fn draw_unfolded(
         layout::unfold(&mut places, &frame.name, names);
     }
     draw(template, plan, types, &places)
+}
+
+/// A drawing without the positions of its nodes, which can be computed elsewhere.
+#[derive(Clone, Debug)]
+pub struct Unplaced {
+    drawing: Drawing,
+    arrangement: Arrangement,
+}
+
+impl Unplaced {
+    /// The drawing of [`draw`], without positions.
+    pub fn of(
+        template: &Template,
+        plan: Option<&Plan>,
+        types: &Registry,
+        places: &Places,
+    ) -> Unplaced {
+        let workflow = plan.and_then(|plan| plan.workflow.as_ref());
+        Self::with_ghosts(template, plan, workflow, types, places)
+    }
+
+    fn with_ghosts(
+        template: &Template,
+        plan: Option<&Plan>,
+        workflow: Option<&Workflow>,
+        types: &Registry,
+        places: &Places,
+    ) -> Unplaced {
+        let (mut nodes, mut edges, owners) = build::build(template, plan, workflow, types);
+        let folding = folding::fold(&mut nodes, &mut edges, places);
+        Unplaced {
+            arrangement: Arrangement::of(&nodes, &edges, places),
+            drawing: Drawing {
+                index: Index::of(&nodes, &edges),
+                nodes,
+                edges,
+                owners,
+                folding,
+            },
+        }
+    }
+
+    /// The arrangement of the nodes.
+    pub fn arrangement(&self) -> &Arrangement {
+        &self.arrangement
+    }
+
+    /// The drawing with these rectangles of the arrangement.
+    pub fn placed(self, rects: &[Rect]) -> Drawing {
+        let mut drawing = self.drawing;
+        for (node, rect) in drawing.nodes.iter_mut().zip(rects) {
+            node.rect = *rect;
+        }
+        drawing.index.place(&drawing.nodes);
+        drawing
+    }
 }
 
 impl Drawing {

@@ -454,3 +454,18 @@ fn a_nested_template_known_to_the_plan_is_unchanged() {
     drawing.add_run_members(["db/key", "db/key_port"]);
     assert_eq!(drawing, before);
 }
+
+#[test]
+fn positions_that_are_computed_elsewhere_are_those_of_a_drawing() {
+    let (document, types) = (Document::parse(TWO_TIER), registry());
+    let template = document.template();
+    let unplaced = Unplaced::of(template, None, &types, &Places::new());
+    assert!(unplaced.arrangement().missing() > 0);
+    let rects = unplaced.arrangement().rects();
+    let drawing = unplaced.placed(&rects);
+    assert_eq!(drawing, draw(template, None, &types, &Places::new()));
+    let places = drawing.places();
+    let again = Unplaced::of(template, None, &types, &places);
+    assert_eq!(again.arrangement().missing(), 0);
+    assert_eq!(again.arrangement().rects(), rects);
+}

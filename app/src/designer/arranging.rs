@@ -1,0 +1,53 @@
+//! The first arrangement of a large drawing. The worker computes it, so that it does not block the page.
+
+use canvas::{drawing::Unplaced, layout::Places};
+use hot::template::Template;
+use leptos::prelude::*;
+use planner::plan::Plan;
+use types::Registry;
+
+use crate::{ui::Icon, worker};
+
+/// Number of nodes above which the worker arranges them: fewer take less than a frame.
+pub const ARRANGED_AT_ONCE: usize = 300;
+
+/// The places of a template's nodes, completed by the worker if many are missing. A small drawing gets them when it is
+/// drawn. The signal is true while the worker arranges.
+pub async fn arranged(
+    template: &Template,
+    plan: Option<&Plan>,
+    types: &Registry,
+    mut places: Places,
+    is_arranging: RwSignal<bool>,
+) -> Places {
+    // Most nodes are resources.
+    if template.resources.len() <= places.len() + ARRANGED_AT_ONCE {
+        return places;
+    }
+    let unplaced = Unplaced::of(template, plan, types, &places);
+    if unplaced.arrangement().missing() <= ARRANGED_AT_ONCE {
+        return places;
+    }
+    is_arranging.try_set(true);
+    let rects = worker::arranged(unplaced.arrangement()).await;
+    is_arranging.try_set(false);
+    for (name, place) in unplaced.placed(&rects).places() {
+        places.entry(name).or_insert(place);
+    }
+    places
+}
+
+/// The notice on a canvas while its drawing is arranged.
+#[component]
+pub fn ArrangingNotice(
+    /// True while the worker arranges.
+    is_arranging: RwSignal<bool>,
+) -> impl IntoView {
+    move || {
+        is_arranging.get().then(|| {
+            view! {
+                <p class="canvas-notice" data-tone="quiet" role="status"><Icon name="layout-template" />"Arranging…"</p>
+            }
+        })
+    }
+}

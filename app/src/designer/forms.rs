@@ -1,0 +1,126 @@
+//! Parts of the designer beside the drawing: the inspector, the outline, the list of problems, the context menu, and the
+//! note on the deployment to update. Their code is the piece `forms` (see [`lazy`](crate::lazy)). The browser loads it for
+//! the inspector as soon as the canvas is built. Until then a placeholder keeps the room.
+
+use leptos::prelude::*;
+
+use super::{
+    deployed, inspector, later::loading, menu, outline, overlay::ContextMenu, problem_list,
+    store::Workspace,
+};
+use crate::{
+    client::page_missing,
+    load::Load,
+    opening::Missing,
+    ui::{Icon, skeleton},
+};
+
+/// Rows of the inspector's placeholder. On a phone they are as high as the inspector.
+const PLACEHOLDER_ROWS: usize = 8;
+
+/// The views of the piece.
+#[derive(Clone, Copy)]
+pub(crate) struct Forms {
+    inspector: fn(Workspace) -> AnyView,
+    outline: fn(Workspace, RwSignal<String>) -> AnyView,
+    problems: fn(Workspace) -> AnyView,
+    menu: fn(Workspace, ContextMenu) -> AnyView,
+    deployment: fn(Workspace, String) -> AnyView,
+}
+
+/// The views are the same after each load.
+impl PartialEq for Forms {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[leptos::wasm_split::wasm_split(forms, wasm_split_path = ::leptos::wasm_split, preload(fetch), fallible)]
+pub(crate) fn forms_piece() -> Result<Forms, Missing> {
+    Ok(Forms {
+        inspector: |workspace| view! { <inspector::Inspector workspace /> }.into_any(),
+        outline: |workspace, search| view! { <outline::Outline workspace search /> }.into_any(),
+        problems: |workspace| view! { <problem_list::ProblemList workspace /> }.into_any(),
+        menu: |workspace, menu| view! { <menu::MenuPanel workspace menu /> }.into_any(),
+        deployment: |workspace, id| view! { <deployed::DeploymentNote workspace id /> }.into_any(),
+    })
+}
+
+fn forms() -> Load<Forms> {
+    Load::new(|| async { forms_piece().await.map_err(|Missing| page_missing()) })
+}
+
+/// The inspector.
+#[component]
+pub fn Inspector(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let placeholder = || {
+        view! { <div class="inspector-body">{skeleton::rows(PLACEHOLDER_ROWS)}</div> }.into_any()
+    };
+    view! {
+        <aside class="inspector" aria-label="Inspector">
+            {forms().view(placeholder, move |forms| (forms.inspector)(workspace))}
+        </aside>
+    }
+}
+
+/// The outline.
+#[component]
+pub fn Outline(
+    /// The page's state.
+    workspace: Workspace,
+    /// Text that the shown resources contain.
+    search: RwSignal<String>,
+) -> impl IntoView {
+    forms().view(loading, move |forms| (forms.outline)(workspace, search))
+}
+
+/// The list of problems.
+#[component]
+pub fn ProblemList(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    forms().view(loading, move |forms| (forms.problems)(workspace))
+}
+
+/// The open context menu, if there is one.
+#[component]
+pub fn MenuPanel(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let forms = forms();
+    move || {
+        let menu = workspace.menu.get()?;
+        let forms = forms.get()?;
+        Some((forms.menu)(workspace, menu))
+    }
+}
+
+/// The note on the deployment to update. Nothing if there is none.
+#[component]
+pub fn DeploymentNote(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let target = deployed::target();
+    let placeholder = move || {
+        view! {
+            <div class="design-target" role="note" aria-label="Deployment to update" aria-busy="true">
+                <Icon name="pencil" />
+                <p>"Changes are planned for a deployment."</p>
+                <deployed::StopLink workspace />
+            </div>
+        }
+        .into_any()
+    };
+    move || {
+        let id = target.get()?;
+        Some(forms().view(placeholder, move |forms| {
+            (forms.deployment)(workspace, id.clone())
+        }))
+    }
+}
