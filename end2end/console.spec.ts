@@ -35,10 +35,21 @@ test('the console of a server is one click away, and says why there is no screen
   await shoot(page, 'console-dark');
   await page.emulateMedia({ colorScheme: 'light' });
 
+  const consoles = (protocol: string, type: string, url: string) => {
+    const body = JSON.stringify({ remote_console: { protocol, type, url } });
+    return fault(request, { call: { service: 'compute', method: 'POST', path: '/v2.1/servers/*/remote-consoles', status: 200, body } });
+  };
+  await test.step('a serial console is an address', async () => {
+    await consoles('serial', 'serial', 'ws://console.example:6083/?token=abc');
+    await dialog.getByRole('button', { name: 'Graphical console' }).click();
+    await expect(dialog.getByRole('status')).toContainText('ws://console.example:6083/?token=abc');
+    await expect(dialog.getByRole('button', { name: 'Copy the address of the serial console' })).toBeVisible();
+    await clearFaults(request);
+  });
+
   await test.step('the screen is a link where the cloud has one', async () => {
     const url = 'https://console.example/vnc_auto.html?path=%3Ftoken%3Dabc';
-    const body = JSON.stringify({ remote_console: { protocol: 'vnc', type: 'novnc', url } });
-    await fault(request, { call: { service: 'compute', method: 'POST', path: '/v2.1/servers/*/remote-consoles', status: 200, body } });
+    await consoles('vnc', 'novnc', url);
     await dialog.getByRole('button', { name: 'Graphical console' }).click();
     await expect(dialog.getByRole('link', { name: 'Show the screen in a new tab' })).toHaveAttribute('href', url);
     await expect(dialog.getByRole('status')).toHaveCount(0);
@@ -52,6 +63,7 @@ test('the console of a server is one click away, and says why there is no screen
   await test.step('the server is stopped and started again', async () => {
     const row = page.locator('[data-resource="web"]');
     await expect(row).toContainText('10.7.0.');
+    await expect(row).toContainText('ACTIVE');
     await row.getByRole('button', { name: 'Power of web' }).click();
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     const question = page.getByRole('dialog', { name: 'Stop web?' });
@@ -62,7 +74,7 @@ test('the console of a server is one click away, and says why there is no screen
     await shoot(page, 'server-stopped');
     await row.getByRole('button', { name: 'Power of web' }).click();
     await page.getByRole('button', { name: 'Start', exact: true }).click();
-    await expect(row).not.toContainText('SHUTOFF', { timeout: 60_000 });
+    await expect(row).toContainText('ACTIVE', { timeout: 60_000 });
   });
 
   await test.step('the list counts the server, and tells its age', async () => {

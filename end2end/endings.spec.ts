@@ -146,6 +146,22 @@ resources:
     await expect(log.locator('[data-hit]')).toHaveText('number 4711');
     await search.fill('number 471');
     await expect(page.locator('.log-hits')).toHaveText('1 of 11');
+
+    // A search that would go on for ever ends with its text.
+    let asked = 0;
+    await page.route(/search\?.*endless/, (route) => {
+      asked += 1;
+      return route.fulfill({ json: { lines: [], from: 2 } });
+    });
+    await search.fill('endless');
+    await expect(page.locator('.log-hits')).toHaveText('searching…');
+    await expect.poll(() => asked).toBeGreaterThan(2);
+    await search.fill('number 471');
+    await expect(page.locator('.log-hits')).toHaveText('1 of 11');
+    const ended = asked;
+    await search.fill('number 4711');
+    await expect(page.locator('.log-hits')).toHaveText('1 of 1');
+    expect(asked).toBe(ended);
     await search.fill('');
     await page.getByRole('button', { name: 'Follow' }).click();
   });

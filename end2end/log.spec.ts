@@ -89,6 +89,7 @@ test('a log shows what programs write as a terminal does, and is followed, filte
       await expect(line(number)).toBeInViewport();
     }
     await expect(line(wide)).not.toHaveAttribute('data-marked');
+    await expect(line(bar).locator('.log-time'), 'its date').toHaveAttribute('title', new RegExp(` ${new Date().getFullYear()} `));
   });
 
   await test.step('a click and one with Shift make such a link', async () => {

@@ -55,6 +55,8 @@ test('a plan shows lines, consequences, all properties of what is new, and the w
   await expect(page).toHaveURL(new RegExp(`/designs/${design.id}\\?deployment=${deployment}&version=\\d+&resource=db`));
   await canvasReady(page);
   await expect(node(page, 'db')).toHaveAttribute('data-selected', 'true');
+  await page.getByRole('link', { name: 'Plan update', exact: true }).click();
+  await expect(change('db')).toContainText('Data on its own disk is lost');
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, gone.run);
@@ -113,6 +115,14 @@ test('a plan is shared by its address: version and parameters, without hidden on
   await expect(other.getByTestId('planned-version')).toHaveText('Design v2');
   await expect(other.getByLabel('label', { exact: true })).toHaveValue('green & blue');
   await expect(other.getByRole('note')).toHaveCount(0);
+
+  await test.step('the way to the design and back keeps the parameters', async () => {
+    await changes.locator('[data-change="front"]').getByRole('link', { name: 'Open front in the design' }).click();
+    await canvasReady(other);
+    await other.getByRole('link', { name: 'Plan', exact: true }).click();
+    await expect(other.getByLabel('label', { exact: true })).toHaveValue('green & blue');
+    await expect(other).toHaveURL(`/designs/${design.id}/plan?version=2&parameter.label=green%20%26%20blue`);
+  });
 
   await other.goto(`/designs/${design.id}/plan?version=9`);
   await expect(alert(other)).toContainText(/no version .?9/);

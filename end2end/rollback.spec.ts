@@ -49,6 +49,7 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await expect(plan.locator('[data-action="update"] [data-change="net"]')).toContainText('name changes');
     await shoot(page, 'run-plan');
     await page.goto(`/runs/${first.run}`);
+    await expect(page.locator('.run-who')).toContainText(/by demo, (just now|\d+ min ago)/);
     await expect(plan.locator('[data-parameter="label"]')).toHaveText("plain the template's default");
     await expect(plan.locator('[data-action="create"] [data-change]')).toHaveCount(2);
     await plan.getByRole('button', { name: 'spare' }).click();

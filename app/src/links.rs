@@ -2,6 +2,34 @@
 
 use crate::browser;
 
+/// Prefix of a parameter's field in a query.
+const PARAMETER: &str = "parameter.";
+
+/// Name of a parameter's field in the query of a plan, and of a design that a plan has led to.
+pub fn parameter_name(parameter: &str) -> String {
+    format!("{PARAMETER}{parameter}")
+}
+
+/// Parameter values as fields of a query: `parameter.size=3`.
+pub fn parameter_fields(values: &[(String, String)]) -> Vec<String> {
+    let field = |(name, text): &(String, String)| {
+        let name = browser::encode(&parameter_name(name));
+        format!("{name}={}", browser::encode(text))
+    };
+    values.iter().map(field).collect()
+}
+
+/// The parameter values among the fields of a query.
+pub fn parameter_values<'a, N: AsRef<str>>(
+    query: impl IntoIterator<Item = (N, &'a str)>,
+) -> Vec<(String, String)> {
+    let value = |(name, text): (N, &str)| {
+        let name = name.as_ref().strip_prefix(PARAMETER)?;
+        Some((name.to_owned(), text.to_owned()))
+    };
+    query.into_iter().filter_map(value).collect()
+}
+
 /// The address of the form of an item: for a new one, or for the next version of one.
 pub fn new_item(next_of: Option<&str>) -> String {
     match next_of {
@@ -79,6 +107,8 @@ pub struct LinkedDesign {
     pub version: Option<u32>,
     /// Id of the deployment that its plan shall update.
     pub deployment: Option<String>,
+    /// Parameter values with which the designer plans. Empty for a plan of the past.
+    pub parameters: Vec<(String, String)>,
 }
 
 impl LinkedDesign {
@@ -91,7 +121,9 @@ impl LinkedDesign {
             resource: Some(planner::members::drawn(name)),
             property,
         };
-        link.editor()
+        let mut fields = vec![link.editor()];
+        fields.extend(parameter_fields(&self.parameters));
+        fields.join("&")
     }
 }
 
@@ -105,7 +137,7 @@ pub fn place_of(path: &str) -> Option<(&str, Option<&str>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DesignLink, place_of};
+    use super::*;
 
     #[test]
     fn a_plan_has_an_address_of_its_own() {
@@ -121,6 +153,23 @@ mod tests {
             ..DesignLink::default()
         };
         assert_eq!(newest.editor(), "/designs/d");
+    }
+
+    #[test]
+    fn a_plan_leads_to_its_design_and_back_with_its_parameters() {
+        let parameters = vec![("size".to_owned(), "3".to_owned())];
+        let design = LinkedDesign {
+            id: "d".to_owned(),
+            version: Some(5),
+            deployment: None,
+            parameters: parameters.clone(),
+        };
+        assert_eq!(
+            design.resource("web", Some("flavor")),
+            "/designs/d?version=5&resource=web&property=flavor&parameter.size=3"
+        );
+        let query = [("version", "5"), ("parameter.size", "3")];
+        assert_eq!(parameter_values(query), parameters);
     }
 
     #[test]

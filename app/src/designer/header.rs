@@ -2,7 +2,7 @@
 
 use api::Severity;
 use leptos::{ev, prelude::*};
-use leptos_router::hooks::use_navigate;
+use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::{
     deployed,
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     export::ExportItems,
+    links::{parameter_fields, parameter_values},
     ui::{Icon, Menu, menu, use_confirm, use_toasts},
 };
 
@@ -59,14 +60,17 @@ pub fn HeaderActions(
             }
         });
     };
-    // A user who opened the design from a deployment plans changes of that deployment.
-    let target = deployed::target();
+    // A user who opened the design from a deployment plans changes of that deployment. One who came from a plan goes back to
+    // it with the parameters.
+    let (target, query) = (deployed::target(), use_query_map());
     let to_plan = move |flag: Option<&'static str>| {
         let against = target.with(|id| {
             let id = id.as_ref()?;
             Some(format!("deployment={}", crate::browser::encode(id)))
         });
-        let words: Vec<&str> = flag.into_iter().chain(against.as_deref()).collect();
+        let parameters = query.with(|query| parameter_fields(&parameter_values(query)));
+        let flag = flag.map(str::to_owned);
+        let words: Vec<String> = flag.into_iter().chain(against).chain(parameters).collect();
         let query = if words.is_empty() {
             String::new()
         } else {

@@ -53,14 +53,22 @@ fn Console(place: StoredValue<(String, String)>, open: RwSignal<bool>) -> impl I
         }
     };
     let refusal = RwSignal::new(None::<String>);
+    let serial = RwSignal::new(None::<String>);
     view! {
         <p class="quiet">"What the server wrote to its console, the last 500 lines. It needs neither SSH nor a network."</p>
         {text}
         {move || refusal.get().map(|why| view! {
             <p class="quiet" role="status">"This cloud offers no graphical console. "{prose(&why)}</p>
         })}
+        {move || serial.get().map(|url| view! {
+            <p class="quiet" role="status">
+                "This cloud offers a serial console only. It is a websocket, which needs a client of its own. Its address contains a token: "
+                <code class="id">{url.clone()}</code>
+                <CopyButton text=url label=String::from("Copy the address of the serial console") />
+            </p>
+        })}
         <div class="dialog-actions">
-            <GraphicalButton place refusal />
+            <GraphicalButton place serial refusal />
             <button type="button" class="button" on:click=move |_| log.reload()><Icon name="refresh-cw" />"Refresh"</button>
             <button type="button" class="button" data-look="primary" on:click=move |_| open.set(false)>"Close"</button>
         </div>
@@ -88,6 +96,8 @@ fn Lines(text: String) -> impl IntoView {
 #[component]
 fn GraphicalButton(
     place: StoredValue<(String, String)>,
+    /// Receives the address of a serial console.
+    serial: RwSignal<Option<String>>,
     /// Receives the cloud's reason.
     refusal: RwSignal<Option<String>>,
 ) -> impl IntoView {
@@ -97,11 +107,15 @@ fn GraphicalButton(
     let ask = move |_| {
         let (deployment, server) = place.get_value();
         is_asked.set(true);
+        serial.set(None);
         refusal.set(None);
         leptos::task::spawn_local(async move {
             let answer = client::graphical_console(&deployment, &server).await;
             is_asked.try_set(false);
             match answer {
+                Ok(console) if console.url.starts_with("ws") => {
+                    serial.try_set(Some(console.url));
+                }
                 Ok(console) => {
                     url.try_set(Some(console.url));
                 }

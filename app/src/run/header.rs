@@ -8,7 +8,7 @@ use crate::{
     client,
     pages::deployment::design::{DesignVersionLink, known_design},
     session::use_session,
-    time,
+    time::{self, Ago},
     ui::{
         Icon, Question, StateBadge,
         state::{DisplayState, badge, replaced_title, run_title},
@@ -65,10 +65,13 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             (time::rest(left.milliseconds), title)
         })
     });
+    let begun = Memo::new(move |_| {
+        let begun = |run: &Run| (run.author.clone(), run.created.clone());
+        model.with(|model| model.as_ref().map(|model| begun(&model.run)))
+    });
     let who = move || {
-        model
-            .with(|model| model.as_ref().map(|model| model.run.author.clone()))
-            .map(|author| view! { <span>"by "{author}</span> })
+        let (author, created) = begun.get()?;
+        Some(view! { <span>"by "{author}", "<Ago time=created /></span> })
     };
     let design = known_design(move || view.content.with(|content| content?.design.clone()));
     let version = move || {

@@ -185,6 +185,7 @@ fn Planned(view: RunView) -> impl IntoView {
                 id: content.design.clone()?,
                 version: content.design_version,
                 deployment,
+                parameters: Vec::new(),
             })
         })
     });

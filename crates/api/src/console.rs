@@ -10,10 +10,11 @@ pub struct ConsoleLog {
     pub text: String,
 }
 
-/// A graphical console.
+/// A graphical console, or the serial one of a cloud that has no other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GraphicalConsole {
-    /// Page of the cloud with the console. It contains a token: whoever has the URL has the console.
+    /// Page of the cloud with the console, or the websocket (`ws:`, `wss:`) of a serial console. It contains a token: whoever
+    /// has the URL has the console.
     pub url: String,
 }

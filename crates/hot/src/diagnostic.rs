@@ -44,6 +44,7 @@ pub const CODES: &[&str] = &[
     "group-size",
     "hidden-value-lost",
     "item-invalid",
+    "item-version",
     "kept-in-the-way",
     "manifest-missing",
     "merge-key-invalid",

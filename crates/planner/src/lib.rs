@@ -39,6 +39,7 @@ pub mod lookup;
 pub mod members;
 mod parameters;
 pub mod passes;
+pub mod pins;
 pub mod plan;
 pub mod preview;
 mod range;

@@ -290,6 +290,15 @@ mod tests {
     }
 
     #[test]
+    fn a_search_that_would_take_too_long_is_not_made() {
+        let costly = Pattern::new("(a?){2000}.*b").unwrap();
+        assert!(costly.fits("aab"));
+        let long = format!("{}b", "a".repeat(60_000));
+        assert!(!costly.fits(&long), "it would match");
+        assert!(Pattern::new(".*b").unwrap().fits(&long));
+    }
+
+    #[test]
     fn unsupported_patterns_are_refused() {
         for pattern in ["a(?!b)", "(a)\\1", "(?=a)b|c", "[a"] {
             assert!(Pattern::new(pattern).is_err(), "{pattern}");

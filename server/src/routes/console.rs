@@ -18,7 +18,7 @@ pub async fn log(
 
 /// Opens a graphical console of a server at the cloud, and returns its page.
 ///
-/// noVNC, or SPICE if the cloud has no noVNC. Refused by clouds without a console proxy.
+/// noVNC, else SPICE, else the websocket of a serial console. Refused by clouds without a console proxy.
 #[utoipa::path(post, path = "/api/v1/deployments/{id}/servers/{name}/console", tag = "deployments", params(("id" = String, Path), ("name" = String, Path, description = "Name of the server's resource.")), responses((status = 200, body = GraphicalConsole)))]
 pub async fn graphical(
     State(services): State<Services>,

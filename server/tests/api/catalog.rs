@@ -445,6 +445,41 @@ async fn an_upgrade_in_batches_of_nothing_is_refused() {
     assert_eq!(problem(refused).await.1, "invalid-request");
 }
 
+#[tokio::test]
+async fn a_template_pins_the_version_of_an_item() {
+    let (_lab, _stack, demo) = crate::lab::start().await;
+    for version in ["1.0.0", "1.1.0"] {
+        let archive = item("greeter", version, &format!("- debug: {{msg: {version}}}"));
+        json(upload(&demo, archive).await, 201).await;
+    }
+    let pinned = |version: &str| {
+        let pin = format!("greeter\n    metadata: {{stackloom: {{version: {version}}}}}");
+        SERVED.replace("greeter", &pin)
+    };
+    let plan = async |template: &str, versions: Value| {
+        let body = json!({"template": template, "versions": versions});
+        demo.post("/api/v1/plan", &body).await
+    };
+    let planned = async |template: &str| {
+        let plan = json(plan(template, json!({})).await, 200).await;
+        plan["workflow"]["resources"]["greeting"]["version"].clone()
+    };
+    assert_eq!(planned(SERVED).await, "1.1.0");
+    assert_eq!(planned(&pinned("1.0.0")).await, "1.0.0");
+    assert_eq!(planned(&pinned("1.1.0")).await, "1.1.0");
+
+    let missing = plan(&pinned("9.0.0"), json!({})).await;
+    assert_eq!(problem(missing).await, (404, "not-found".into()));
+    let other = plan(&pinned("1.0.0"), json!({"greeter": "1.1.0"})).await;
+    assert_eq!(problem(other).await, (409, "not-possible-now".into()));
+    let second = "  second:\n    type: Stackloom::Catalog::greeter\n    metadata: {stackloom: {version: 1.1.0}}\n    \
+                  properties: {host: {get_resource: web}}\n";
+    let both = plan(&(pinned("1.0.0") + second), json!({})).await;
+    let both = json(both, 422).await;
+    assert_eq!(both["code"], "template-refused");
+    assert_eq!(both["diagnostics"][0]["code"], "item-version");
+}
+
 /// A catalogue folder with the greeter.
 fn greeter_folder(version: &str, word: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();

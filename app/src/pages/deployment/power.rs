@@ -29,7 +29,7 @@ pub fn live_servers(deployment: Load<Deployment>) -> Load<Vec<LiveServer>> {
 /// Nova's status of a suspended server.
 const SUSPENDED: &str = "SUSPENDED";
 
-/// The state of a server in the cloud, if it differs from the expected one, and its addresses.
+/// The state of a server in the cloud, and its addresses.
 #[component]
 pub fn LiveState(
     /// Name of the server.
@@ -43,19 +43,17 @@ pub fn LiveState(
     move || {
         servers.with(|all| {
             let server = all?.iter().find(|server| server.name == name)?;
-            let state = match (&server.status, &server.task) {
-                (None, _) => Some("gone from the cloud".to_owned()),
-                (Some(status), Some(task)) => Some(format!("{status}, {task}")),
-                (Some(status), None) => (status != expected).then(|| status.clone()),
+            let (state, is_expected) = match (&server.status, &server.task) {
+                (None, _) => ("gone from the cloud".to_owned(), false),
+                (Some(status), Some(task)) => (format!("{status}, {task}"), false),
+                (Some(status), None) => (status.clone(), status == expected),
             };
-            let state = state.map(|state| {
-                let title = server.fault.clone();
-                view! { <span class="pill" data-tone="warning" title=title>{state}</span> }
-            });
+            let tone = (!is_expected).then_some("warning");
+            let title = server.fault.clone();
             let addresses = server.addresses.join(", ");
             Some(view! {
                 <span class="server-live">
-                    {state}
+                    <span class="pill" data-tone=tone title=title>{state}</span>
                     {(!addresses.is_empty()).then(|| view! { <span class="meta mono">{addresses}</span> })}
                 </span>
             })

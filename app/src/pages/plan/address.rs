@@ -3,12 +3,11 @@
 use leptos::prelude::*;
 
 use super::{Page, source::Origin};
-use crate::{browser, links::DesignLink, pages::deployment::runs::roll_back_href};
-
-/// Name of a parameter's field in the query.
-pub(super) fn field(parameter: &str) -> String {
-    format!("parameter.{parameter}")
-}
+use crate::{
+    browser,
+    links::{DesignLink, parameter_fields},
+    pages::deployment::runs::roll_back_href,
+};
 
 impl Page {
     /// Address of the present plan. `version` is another version of the design. Does not track.
@@ -43,9 +42,8 @@ impl Page {
 
 /// An address with a query, and parameter values after it.
 fn with_parameters(mut address: String, values: &[(String, String)]) -> String {
-    for (name, text) in values {
-        let (name, text) = (browser::encode(&field(name)), browser::encode(text));
-        address += &format!("&{name}={text}");
+    for field in parameter_fields(values) {
+        address = format!("{address}&{field}");
     }
     address
 }

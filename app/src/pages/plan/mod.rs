@@ -38,7 +38,7 @@ use crate::{
     client::{self, Types},
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
-    links::LinkedDesign,
+    links::{LinkedDesign, parameter_name},
     load::{Load, Loaded},
     operations::permission_form::PermissionForm,
     session::use_session,
@@ -183,7 +183,7 @@ impl Page {
                     }
                 }
                 page.form
-                    .fill(|name| query.with_untracked(|query| query.get(&address::field(name))));
+                    .fill(|name| query.with_untracked(|query| query.get(&parameter_name(name))));
             });
         });
         keep_planned(page);
@@ -240,6 +240,8 @@ impl Page {
                 id: link.design.to_owned(),
                 version: link.version,
                 deployment: self.target.get(),
+                // A new plan follows each change of them.
+                parameters: self.form.shared(),
             })
         })
     }

@@ -59,15 +59,12 @@ pub fn LineView(state: LogState, place: usize) -> impl IntoView {
                 event.prevent_default();
                 state.mark(seq, event.shift_key());
             };
+            let moment = String::from(js_sys::Date::new(&time_ms.into()).to_string());
+            let title = format!("{moment}. Link to this line. Shift: to all lines up to it.");
             let head = log.group_at(place).map(|(id, _)| view! { <GroupHead state place id /> });
             Some(view! {
                 <div class="log-line" data-seq=seq data-level=level data-marked=move || is_marked().then_some("true") style:top=format!("{top}px")>
-                    <a
-                        class="log-time" href=format!("#L{seq}") tabindex="-1" title="Link to this line. Shift: to all lines up to it."
-                        on:click=mark
-                    >
-                        {shown_time}
-                    </a>
+                    <a class="log-time" href=format!("#L{seq}") tabindex="-1" title=title on:click=mark>{shown_time}</a>
                     <span class="log-step" title=step.clone()>{step.clone()}</span>
                     <span class="log-text">{text}</span>
                     {head}

@@ -207,6 +207,15 @@ mod tests {
                 let given = |line: &str| line.starts_with(&format!("{}:", input.name));
                 assert!(defaults.lines().any(given), "{name}: {}", input.name);
             }
+            // Another package manager can be at work, as at the first boot of a server.
+            for path in files.keys().filter(|path| path.starts_with("tasks/")) {
+                let count = |word: &str| text(path).matches(word).count();
+                assert_eq!(
+                    count("builtin.apt:"),
+                    count("lock_timeout: "),
+                    "{name}: {path}"
+                );
+            }
             // Scripts and playbooks do what only their authors can take back, and a service of one's own is not set up by its item.
             assert_eq!(
                 item.described.removes,

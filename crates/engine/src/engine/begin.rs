@@ -53,9 +53,9 @@ impl Engine {
             let checked = self.check_reviewed(actor, None, new.preview(), digest);
             Box::pin(checked).await?;
         }
-        let catalogs = &self.core.catalogs;
-        let catalog = catalogs
-            .with_versions(&actor.tenant, None, &new.versions)
+        let texts = (new.template.as_str(), new.bundle.clone());
+        let catalog = self
+            .catalog_of_template(&actor.tenant, None, texts, &new.versions)
             .await?;
         let id = Uuid::now_v7().to_string();
         let pseudo = pseudo_parameters(&new.name, &id, &actor.tenant);

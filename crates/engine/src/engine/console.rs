@@ -13,8 +13,12 @@ use crate::{Actor, Error, Result};
 const LINES: u32 = 500;
 /// Maximum size of a console log in bytes: a line has no limit.
 const BYTES_MAX: usize = 256 * 1024;
-/// Protocols and types of graphical consoles, in the order in which they are tried.
-const GRAPHICAL: [(&str, &str); 2] = [("vnc", "novnc"), ("spice", "spice-html5")];
+/// Protocols and types of consoles, in the order in which they are tried. A serial console is a websocket and not a page.
+const CONSOLES: [(&str, &str); 3] = [
+    ("vnc", "novnc"),
+    ("spice", "spice-html5"),
+    ("serial", "serial"),
+];
 
 impl Engine {
     /// The last lines of a server's console.
@@ -37,11 +41,10 @@ impl Engine {
         })
     }
 
-    /// A graphical console of a server.
+    /// A graphical console of a server, or the serial one if the cloud has no other.
     ///
     /// # Errors
-    /// If there is no such server in the deployment, it is not created yet, or the cloud has no graphical console for
-    /// it.
+    /// If there is no such server in the deployment, it is not created yet, or the cloud has no console for it.
     pub async fn graphical_console(
         &self,
         actor: &Actor,
@@ -50,11 +53,11 @@ impl Engine {
     ) -> Result<GraphicalConsole> {
         let id = self.server_id(actor, deployment, server).await?;
         let _turn = self.core.page_requests.turn(&actor.tenant).await;
-        let url = graphical_url(&actor.session, &id).await;
+        let url = console_url(&actor.session, &id).await;
         let url = url.map_err(|error| explained(error, server))?;
-        if !is_page(&url) {
+        if !is_address(&url) {
             return Err(Error::NotPossibleNow(format!(
-                "the cloud's console of `{server}` is not a web page, so that a browser cannot show it"
+                "the cloud's console of `{server}` is neither a web page nor a websocket"
             )));
         }
         Ok(GraphicalConsole { url })
@@ -75,10 +78,10 @@ impl Engine {
 }
 
 /// The URL of the first type of console that the cloud offers, or the cloud's reason against the first one.
-async fn graphical_url(session: &Session, id: &str) -> Result<String, openstack::Error> {
+async fn console_url(session: &Session, id: &str) -> Result<String, openstack::Error> {
     let mut refused = None;
     let compute = session.compute();
-    for (protocol, kind) in GRAPHICAL {
+    for (protocol, kind) in CONSOLES {
         match compute.server_console_url(id, protocol, kind).await {
             Ok(url) => return Ok(url),
             Err(error) if error.status() == Some(400) => refused = refused.or(Some(error)),
@@ -109,9 +112,10 @@ fn end_of(text: &str) -> &str {
     end.split_once('\n').map_or(end, |(_, lines)| lines)
 }
 
-/// True for a URL that a link may have. The cloud's answer is not ours: `javascript:` would run in our page.
-fn is_page(url: &str) -> bool {
-    url.starts_with("https://") || url.starts_with("http://")
+/// True for the URL of a page or a websocket. The cloud's answer is not ours: `javascript:` would run in our page.
+fn is_address(url: &str) -> bool {
+    let schemes = ["https://", "http://", "wss://", "ws://"];
+    schemes.iter().any(|scheme| url.starts_with(scheme))
 }
 
 #[cfg(test)]
@@ -129,9 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn a_console_that_is_a_script_is_no_page() {
-        assert!(is_page("https://cloud:6080/vnc_auto.html?token=1"));
-        assert!(!is_page("javascript:alert(1)"));
-        assert!(!is_page("ws://cloud:6083/?token=1"));
+    fn a_console_is_a_page_or_a_websocket_and_no_script() {
+        assert!(is_address("https://cloud:6080/vnc_auto.html?token=1"));
+        assert!(is_address("ws://cloud:6083/?token=1"));
+        assert!(!is_address("javascript:alert(1)"));
     }
 }

@@ -19,6 +19,7 @@ mod live;
 mod log_lines;
 mod outputs;
 mod permission;
+mod pinned;
 mod power;
 mod read;
 mod reconnect;

@@ -135,9 +135,11 @@ impl Engine {
             }
         };
         // Only after the check that the deployment belongs to this project.
-        let catalogs = &self.core.catalogs;
-        let catalog = catalogs
-            .with_versions(&actor.tenant, deployment, &preview.versions)
+        let kept = || stored.as_ref().map(|it| it.row.shown.beside.bundle());
+        let bundle = preview.bundle.clone().or_else(kept).unwrap_or_default();
+        let texts = (preview.template.as_str(), bundle);
+        let catalog = self
+            .catalog_of_template(&actor.tenant, deployment, texts, &preview.versions)
             .await?;
         let engine = self.clone();
         let work = move || engine.plan_now(preview, stored, &catalog);
@@ -271,9 +273,13 @@ impl Engine {
             there: self.versioned_resources(&actor.tenant, deployment).await?,
             row,
         };
-        let catalogs = &self.core.catalogs;
-        let catalog = catalogs
-            .with_versions(&actor.tenant, Some(deployment), &changes.versions)
+        let kept = || stored.row.shown.beside.bundle();
+        let texts = (
+            changes.template.as_str(),
+            changes.bundle.clone().unwrap_or_else(kept),
+        );
+        let catalog = self
+            .catalog_of_template(&actor.tenant, Some(deployment), texts, &changes.versions)
             .await?;
         let (engine, types) = (self.clone(), catalog.clone());
         let work = move || {

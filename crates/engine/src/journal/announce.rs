@@ -120,7 +120,7 @@ pub async fn look_again(store: Store, hub: Weak<Hub>) {
 }
 
 /// Searches storage for events that the viewers have not received.
-async fn look(store: &Store, hub: &Hub) {
+pub async fn look(store: &Store, hub: &Hub) {
     for (tenant, run) in hub.watched() {
         match store.event_last(&tenant, &run).await {
             Ok(Some(seq)) => forward(store, hub, &run, seq).await,

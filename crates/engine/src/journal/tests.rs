@@ -1,6 +1,10 @@
 //! Event numbers without gaps, and viewers that miss no events.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use api::{
     DeploymentState, Event, EventBody, LogLevel, LogLine, LogStream, ResourceState, RunState,
@@ -10,7 +14,7 @@ use futures::{FutureExt, StreamExt};
 use serde_json::json;
 
 use store::{
-    Ending, ResourceChange, Wanted,
+    Ending, Notice, ResourceChange, Wanted,
     testing::{BreakingWay, Database, Lost, tenant},
 };
 
@@ -25,7 +29,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A journal in a separate database, with one deployment `d` and one run `r` of one step.
 async fn journal() -> (Journal, Database) {
-    let database = Database::new().await;
+    journal_in(Database::new().await).await
+}
+
+async fn journal_in(database: Database) -> (Journal, Database) {
     begin(&database.store).await;
     let journal = Journal::start(
         database.store.clone(),
@@ -447,6 +454,47 @@ async fn viewers_at_another_server_share_one_read_of_new_events() {
         assert_eq!(batch[0].seq, last + 1);
         last = batch.last().unwrap().seq;
     }
+}
+
+#[tokio::test]
+async fn events_whose_notices_were_missed_are_found_in_storage() {
+    let (journal, _database) = journal().await;
+    let run = journal.of(&tenant(), "r", 0);
+    run.write(vec![line(1)]).await.unwrap();
+    let store = journal.store.clone();
+    let other = Journal::start(store, LogQuota::NONE, LIMIT, Arc::default());
+    let mut viewer = live_viewer(&other, 1);
+    run.write(vec![line(2)]).await.unwrap();
+    assert!(viewer.next().now_or_never().is_none(), "nobody told it");
+    announce::look(&other.store, &other.hub).await;
+    let batch = viewer.next().await.unwrap().unwrap();
+    assert_eq!(batch[0].seq, 2);
+}
+
+#[tokio::test]
+async fn other_servers_get_the_last_number_of_a_burst_in_few_notices() {
+    let (journal, database) = journal_in(Database::postgres().await).await;
+    let mut listener = database.store.listen().await.unwrap().unwrap();
+    let run = journal.of(&tenant(), "r", 0);
+    let begun = Instant::now();
+    for number in 0..100 {
+        run.write(vec![line(number)]).await.unwrap();
+    }
+    let last = database.store.event_last(&tenant(), "r").await.unwrap();
+    let last = vec![("r".to_owned(), last.unwrap())];
+    let mut notices = 1;
+    let told = async {
+        while listener.next().await.unwrap() != Notice::Events(last.clone()) {
+            notices += 1;
+        }
+    };
+    let told = tokio::time::timeout(LIMIT, told).await;
+    told.expect("the last number is told");
+    let intervals = begun.elapsed().as_millis() / 20;
+    assert!(
+        notices <= intervals + 1,
+        "{notices} in {intervals} intervals"
+    );
 }
 
 #[tokio::test]

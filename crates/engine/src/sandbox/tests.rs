@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -291,6 +291,31 @@ async fn output_above_the_quota_is_dropped_with_a_word() {
             .last()
             .is_some_and(|line| line.contains("longer than 1000 bytes"))
     );
+}
+
+#[tokio::test]
+async fn output_above_the_rate_waits_and_none_is_lost() {
+    let limits = OutputLimits {
+        bytes_per_second: 4_000_000,
+        ..OutputLimits::default()
+    };
+    let begun = Instant::now();
+    let (ours, its) = tokio::io::duplex(4096);
+    let session = tokio::spawn(async move {
+        let mut output = Output::default();
+        let ended = run_session(ours, &Servers::default(), limits, &mut output).await;
+        (ended, output.0)
+    });
+    let inside = Inside::new(its);
+    let mut out = inside.stream("out").await;
+    let line = [b"x".repeat(99), b"\n".to_vec()].concat();
+    out.write_all(&line.repeat(10_000)).await.unwrap();
+    out.close().await.unwrap();
+    drop((out, inside));
+    let (ended, lines) = timeout(PATIENCE, session).await.unwrap().unwrap();
+    assert_eq!((ended, lines.len()), (Ok(()), 10_000));
+    // A megabyte takes a quarter of a second; the last piece is not waited for.
+    assert!(begun.elapsed() > Duration::from_millis(200));
 }
 
 /// A frame with a plausible header, and often a matching body.

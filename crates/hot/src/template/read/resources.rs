@@ -27,6 +27,8 @@ pub const KEYS: Keys<'static> = &[
 const MARKS: Keys<'static> = &[
     ("public", Version::V2013_05_23),
     ("bastion", Version::V2013_05_23),
+    // The version of a component's item. Plans read it from the metadata.
+    ("version", Version::V2013_05_23),
     // Added by an exporter, for a later import.
     ("exported", Version::V2013_05_23),
 ];
