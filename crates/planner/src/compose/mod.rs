@@ -1,4 +1,4 @@
-//! Flattens groups and nested templates before the passes.
+//! Flattens groups and nested templates before the passes, and translates types that Heat implements by others.
 //!
 //! Heat creates a separate stack for every group and every nested template. Stackloom does not: at plan time their
 //! members become ordinary resources named `<parent>/<member>` (`group/0`, `web/server`, `group/0/server`; `/` cannot
@@ -48,6 +48,7 @@ use hot::{
 };
 use types::Registry;
 
+mod amazon;
 mod batches;
 mod chain;
 mod deployments;
@@ -63,6 +64,7 @@ mod nested;
 mod references;
 mod scaling;
 
+pub use amazon::native_type;
 pub(crate) use batches::Pause;
 pub(crate) use described::overlay;
 pub use export::{FlatTemplate, FlattenInput, flatten_for_export};
@@ -114,7 +116,7 @@ pub(crate) fn flatten<'a>(
     model: Model,
     outputs: BTreeMap<String, OutputSpec>,
 ) -> Flat<'a> {
-    let is_plain = |written: &str| !is_parent(written);
+    let is_plain = |written: &str| !is_parent(written) && native_type(written).is_none();
     let unchanged = input.merged.aliases.is_empty()
         && model.iter().all(|(_, spec)| is_plain(&spec.resource_type));
     if unchanged {
@@ -218,7 +220,7 @@ struct Composer<'a> {
     checks: Arc<Budget>,
 }
 
-/// Values of a parent's attributes.
+/// Values of a resource's attributes, where these are not those of an object in the cloud.
 enum Parent {
     /// Members in order, by short name.
     Group { members: Vec<String> },
@@ -228,6 +230,8 @@ enum Parent {
     Deployments { members: Vec<String> },
     /// Expression of each output, with full names.
     Nested { outputs: BTreeMap<String, Expr> },
+    /// Availability zone of an `AWS::EC2::Instance`. It has no members; its attributes have Amazon's names.
+    Instance { zone: Option<Expr> },
 }
 
 impl Composer<'_> {
@@ -277,6 +281,9 @@ impl Composer<'_> {
             Target::Type(target) if target == CHAIN => self.chain(frame, name, spec),
             Target::Type(target) if let Some(member) = member_of_deployment_group(&target) => {
                 self.deployments(frame, name, spec, member);
+            }
+            Target::Type(target) if let Some(native) = native_type(&target) => {
+                self.translated(frame, name, spec, native);
             }
             Target::File { name: file, from } => self.nested(frame, name, spec, &file, from),
             Target::Type(target) => {
@@ -464,6 +471,7 @@ pub fn validate(
     let is_looked_into = template.resources.iter().any(|resource| {
         let written = &resource.resource_type;
         is_parent(written)
+            || native_type(written).is_some()
             || signals::concerns(written)
             || services::missing_for(written, cloud).is_some()
     });

@@ -57,6 +57,7 @@ pub(super) fn replace_references(
                     given.push(("current_size".to_owned(), size_of(members)));
                     given
                 }
+                Parent::Instance { .. } => Vec::new(),
             };
             spec.properties.extend(given);
         }
@@ -125,7 +126,10 @@ impl Resolver<'_> {
                 let value = outputs.get("OS::stack_id")?;
                 self.below(name, value)
             }
-            Parent::Group { .. } | Parent::ScalingGroup { .. } | Parent::Deployments { .. } => None,
+            Parent::Group { .. }
+            | Parent::ScalingGroup { .. }
+            | Parent::Deployments { .. }
+            | Parent::Instance { .. } => None,
         }
     }
 
@@ -176,6 +180,23 @@ impl Resolver<'_> {
                 // As in Heat, a scaling group has no other attributes.
                 _ => None,
             },
+            // As in Heat, all names and addresses are the first address.
+            Parent::Instance { zone } => match key {
+                "PrivateDnsName" | "PublicDnsName" | "PrivateIp" | "PublicIp" => {
+                    let path = std::iter::once(Expr::text("first_address")).chain(rest);
+                    Some(Expr::GetAttr(name.to_owned(), path.collect()))
+                }
+                "AvailabilityZone" => {
+                    let zone = zone.clone().unwrap_or_else(|| {
+                        self.problems.push(format!(
+                            "`{name}` has no attribute `AvailabilityZone`: set its property of this name, or leave the reference out"
+                        ));
+                        Expr::Literal(serde_json::Value::Null)
+                    });
+                    Some(self.put(&zone).pick(rest))
+                }
+                _ => None,
+            },
         }
     }
 
@@ -205,6 +226,7 @@ impl Resolver<'_> {
         };
         let found = match parent {
             Parent::Nested { .. } => Some(member),
+            Parent::Instance { .. } => None,
             Parent::Group { members } | Parent::Deployments { members } => members
                 .iter()
                 .map(String::as_str)
