@@ -23,6 +23,7 @@ mod certificate_container;
 mod cloud_init;
 mod container;
 mod described;
+mod designate;
 mod driver;
 mod encrypted_volume_type;
 mod extra_route;
@@ -99,6 +100,8 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Aodh::GnocchiAggregationByResourcesAlarm" => &alarm::RESOURCES,
         "OS::Aodh::GnocchiResourcesAlarm" => &alarm::RESOURCE,
         "OS::Aodh::PrometheusAlarm" => &alarm::PROMETHEUS,
+        "OS::Designate::RecordSet" => &designate::record_set::RecordSet,
+        "OS::Designate::Zone" => &designate::zone::Zone,
         "OS::Neutron::RouterInterface" => &router_interface::RouterInterface,
         "OS::Neutron::RouterGateway" => &router_gateway::RouterGateway,
         "OS::Neutron::ExtraRouteSet" => &extra_route_set::EXTRA_ROUTE_SET,

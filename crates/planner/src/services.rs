@@ -18,6 +18,7 @@ fn service_of(resource_type: &str) -> Option<&'static str> {
         "Glance" => "image",
         "Barbican" => "key-manager",
         "Octavia" => "load-balancer",
+        "Designate" => "dns",
         "Aodh" => "alarm",
         _ => return None,
     })

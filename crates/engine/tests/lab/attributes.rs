@@ -260,13 +260,15 @@ const NOT_IN_THE_LAB: [(&str, &str); 5] = [
 ];
 
 /// Types that the lab cannot create, and one that only passes add.
-const NOT_MADE: [&str; 12] = [
+const NOT_MADE: [&str; 14] = [
     "OS::Aodh::CompositeAlarm",
     "OS::Aodh::EventAlarm",
     "OS::Aodh::GnocchiAggregationByMetricsAlarm",
     "OS::Aodh::GnocchiAggregationByResourcesAlarm",
     "OS::Aodh::GnocchiResourcesAlarm",
     "OS::Aodh::PrometheusAlarm",
+    "OS::Designate::RecordSet",
+    "OS::Designate::Zone",
     "OS::Neutron::MeteringLabel",
     "OS::Neutron::MeteringRule",
     "OS::Neutron::QoSMinimumBandwidthRule",

@@ -5,6 +5,7 @@ pub mod application_credentials;
 pub mod block_storage;
 pub mod collection;
 pub mod compute;
+pub mod dns;
 pub mod identity;
 pub mod image;
 pub mod key_manager;

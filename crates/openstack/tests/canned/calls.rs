@@ -276,3 +276,44 @@ async fn alarms_are_created_listed_replaced_and_deleted() {
     alarms.delete("a1").await.unwrap();
     assert!(alarms.get("a2").await.unwrap_err().is_not_found());
 }
+
+/// Designate's records have no key around them either; a zone is found by its name without the final dot.
+#[tokio::test]
+async fn zones_and_their_records_are_created_found_changed_and_deleted() {
+    use openstack::dns::DnsCollection::{RecordSets, Zones};
+    let (canned, session) = cloud(|_, request| {
+        match (request.method.as_str(), request.path.as_str()) {
+            ("POST", "/dns/v2/zones") => answer(202, json!({"id": "z1", "status": "PENDING"})),
+            ("GET", "/dns/v2/zones?name=example.org.") => answer(
+                200,
+                json!({"zones": [{"id": "z1", "name": "example.org."}], "links": {"self": "x"}}),
+            ),
+            ("GET", "/dns/v2/zones?name=none.org.") => answer(200, json!({"zones": []})),
+            ("PATCH", "/dns/v2/zones/z1") => answer(202, json!({"id": "z1"})),
+            ("POST", "/dns/v2/zones/z1/recordsets") => answer(202, json!({"id": "r1"})),
+            ("GET", "/dns/v2/zones/z1/recordsets") => {
+                answer(200, json!({"recordsets": [{"id": "r1"}]}))
+            }
+            ("GET" | "PUT", "/dns/v2/zones/z1/recordsets/r1") => answer(200, json!({"id": "r1"})),
+            ("DELETE", "/dns/v2/zones/z1/recordsets/r1") => answer(202, json!({"id": "r1"})),
+            _ => answer(404, json!({"code": 404, "type": "not_found"})),
+        }
+    })
+    .await;
+    let dns = session.dns();
+    let fields = json!({"name": "example.org.", "email": "a@example.org"});
+    assert_eq!(dns.create(Zones, &fields).await.unwrap()["id"], "z1");
+    assert_eq!(dns.zone("example.org").await.unwrap()["id"], "z1");
+    let error = dns.zone("none.org").await.unwrap_err();
+    assert!(error.to_string().contains("none.org"), "{error}");
+    dns.update(Zones, "z1", &json!({"ttl": 60})).await.unwrap();
+    let records = RecordSets("z1");
+    let fields = json!({"name": "www.example.org.", "type": "A", "records": ["192.0.2.1"]});
+    assert_eq!(dns.create(records, &fields).await.unwrap()["id"], "r1");
+    let sent = canned.requests().pop().unwrap();
+    assert_eq!(sent.body, fields);
+    assert_eq!(dns.list(records, &[]).await.unwrap().len(), 1);
+    dns.update(records, "r1", &fields).await.unwrap();
+    dns.delete(records, "r1").await.unwrap();
+    assert!(dns.get(records, "r2").await.unwrap_err().is_not_found());
+}
