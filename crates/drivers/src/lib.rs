@@ -65,6 +65,7 @@ mod security_group_rule;
 mod server;
 mod server_group;
 mod ssh_key;
+mod swift_container;
 mod trunk;
 mod volume;
 mod volume_attachment;
@@ -132,6 +133,7 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         }
         "OS::Cinder::Quota" => &quota::Quota(openstack::Service::BlockStorage),
         "OS::Octavia::Quota" => &quota::Quota(openstack::Service::LoadBalancer),
+        "OS::Swift::Container" => &swift_container::Container,
         "Stackloom::SSHKey" => &ssh_key::SshKey,
         "OS::Keystone::UserRoleAssignment" => &keystone::role_assignment::OF_USER,
         "OS::Keystone::GroupRoleAssignment" => &keystone::role_assignment::OF_GROUP,

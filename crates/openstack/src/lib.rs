@@ -2,7 +2,7 @@
 //!
 //! [`Clouds`] contains the configured clouds. [`Session::login`] exchanges [`Credentials`] for a token with its service
 //! catalogue. A session belongs to one user in one project and is cheap to clone. Each service is a module
-//! ([`compute`], [`network`], [`image`], [`block_storage`], [`key_manager`], [`load_balancer`], [`dns`],
+//! ([`compute`], [`network`], [`image`], [`block_storage`], [`key_manager`], [`load_balancer`], [`dns`], [`object_store`],
 //! [`alarming`], [`identity`]).
 //! Responses have types where our code reads them; request bodies of drivers are JSON. Resources of administrators
 //! ([`collection`]) are JSON in both directions.
@@ -45,7 +45,7 @@ pub use services::compute::{self, flavors, server_actions};
 pub use services::network::{self, nested, qos};
 pub use services::{
     alarming, application_credentials, collection, dns, identity, image, key_manager,
-    load_balancer, quota_sets,
+    load_balancer, object_store, quota_sets,
 };
 pub use wire::answer::Answer;
 pub use wire::call::Call;

@@ -19,6 +19,7 @@ fn service_of(resource_type: &str) -> Option<&'static str> {
         "Barbican" => "key-manager",
         "Octavia" => "load-balancer",
         "Designate" => "dns",
+        "Swift" => "object-store",
         "Aodh" => "alarm",
         _ => return None,
     })

@@ -260,7 +260,7 @@ const NOT_IN_THE_LAB: [(&str, &str); 5] = [
 ];
 
 /// Types that the lab cannot create, and one that only passes add.
-const NOT_MADE: [&str; 14] = [
+const NOT_MADE: [&str; 15] = [
     "OS::Aodh::CompositeAlarm",
     "OS::Aodh::EventAlarm",
     "OS::Aodh::GnocchiAggregationByMetricsAlarm",
@@ -274,6 +274,7 @@ const NOT_MADE: [&str; 14] = [
     "OS::Neutron::QoSMinimumBandwidthRule",
     "OS::Neutron::QoSMinimumPacketRateRule",
     "OS::Neutron::Segment",
+    "OS::Swift::Container",
     "Stackloom::SSHKey",
 ];
 

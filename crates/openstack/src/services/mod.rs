@@ -12,4 +12,5 @@ pub mod key_manager;
 pub mod load_balancer;
 mod lookups;
 pub mod network;
+pub mod object_store;
 pub mod quota_sets;

@@ -33,7 +33,7 @@ pub enum Service {
 
 impl Service {
     /// Services that a session uses from the catalogue.
-    pub(crate) const USED_SERVICES: [Service; 8] = [
+    pub(crate) const USED_SERVICES: [Service; 9] = [
         Service::Compute,
         Service::Network,
         Service::Image,
@@ -41,6 +41,7 @@ impl Service {
         Service::KeyManager,
         Service::LoadBalancer,
         Service::Dns,
+        Service::ObjectStore,
         Service::Alarming,
     ];
 

@@ -1,7 +1,8 @@
 //! Calls to services: URLs, retries, counts, and unexpected responses.
 
-use crate::support::{Answer, Canned, Request, UnusedAddress, answer, keystone};
+use crate::support::{Answer, Canned, Request, UnusedAddress, answer, keystone, page};
 use openstack::network::{Network, Port};
+use openstack::object_store::Headers;
 use openstack::{CloudConfig, ConnectionFailure, Credentials, Error, Scope, Session};
 use serde_json::json;
 
@@ -316,4 +317,50 @@ async fn zones_and_their_records_are_created_found_changed_and_deleted() {
     dns.update(records, "r1", &fields).await.unwrap();
     dns.delete(records, "r1").await.unwrap();
     assert!(dns.get(records, "r2").await.unwrap_err().is_not_found());
+}
+
+/// Swift describes containers by header fields, and has them below the account's path.
+#[tokio::test]
+async fn containers_are_created_read_emptied_and_deleted() {
+    let (canned, session) =
+        cloud(
+            |_, request| match (request.method.as_str(), request.path.as_str()) {
+                ("HEAD", "/swift/v1/AUTH_p1/pictures") => {
+                    page(204, "").with("X-Container-Object-Count", "2")
+                }
+                ("PUT" | "POST", "/swift/v1/AUTH_p1/pictures") => page(201, ""),
+                ("POST", "/swift/v1/AUTH_p1") => page(204, ""),
+                ("GET", "/swift/v1/AUTH_p1/pictures?format=json&limit=5") => {
+                    answer(200, json!([{"name": "2026/a.png"}, {"name": "b.png"}]))
+                }
+                ("GET", "/swift/v1/AUTH_p1/empty?format=json&limit=5") => page(204, ""),
+                ("DELETE", "/swift/v1/AUTH_p1/pictures/2026%2Fa.png") => page(204, ""),
+                ("DELETE", "/swift/v1/AUTH_p1/pictures") => page(409, "There was a conflict"),
+                _ => page(404, "The resource could not be found."),
+            },
+        )
+        .await;
+    let store = session.object_store();
+    let account = store.account_url().await.unwrap();
+    assert!(account.as_str().ends_with("/swift/v1/AUTH_p1"), "{account}");
+    assert!(store.head("none").await.unwrap_err().is_not_found());
+    let headers = Headers::from([("x-container-meta-tier".to_owned(), "web".to_owned())]);
+    store.put("pictures", headers.clone()).await.unwrap();
+    let sent = canned.requests().pop().unwrap();
+    assert_eq!(
+        (
+            sent.method.as_str(),
+            sent.headers["x-container-meta-tier"].as_str()
+        ),
+        ("PUT", "web")
+    );
+    store.post("pictures", headers.clone()).await.unwrap();
+    store.post_account(headers).await.unwrap();
+    let found = store.head("pictures").await.unwrap();
+    assert_eq!(found["x-container-object-count"], "2");
+    let objects = store.objects("pictures", 5).await.unwrap();
+    assert_eq!(objects, ["2026/a.png", "b.png"]);
+    assert!(store.objects("empty", 5).await.unwrap().is_empty());
+    store.delete_object("pictures", &objects[0]).await.unwrap();
+    assert!(store.delete("pictures").await.unwrap_err().is_conflict());
 }
