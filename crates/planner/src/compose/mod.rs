@@ -10,8 +10,9 @@
 //!   attribute values: the outputs, or `refs` and similar.
 //! - A reference to a parent's value is replaced by the expression of that value, if it is known: `get_attr: [web,
 //!   port]` becomes `get_resource: web/port`, so that the rules for ports see a port. The parent is still required: as
-//!   in Heat, a resource that refers to a group waits for all of it.
-//! - Members wait for all resources that their parent waits for, again as in Heat.
+//!   in Heat, a resource that refers to a group waits for all of it. A component that needs addresses only does not.
+//! - Members wait for all resources that their parent waits for, again as in Heat. Components, which Heat does not have,
+//!   are an exception: a member waits for those that it uses itself.
 //!
 //! Heat's checks of nested templates run here too, and report the file and line. Depth, recursion and the number of
 //! resources are limited, so that a small template cannot produce a huge plan.
@@ -46,7 +47,7 @@ use hot::{
         member_of_deployment_group,
     },
 };
-use types::Registry;
+use types::{Registry, ResourceType};
 
 mod amazon;
 mod batches;
@@ -137,6 +138,7 @@ pub(crate) fn flatten<'a>(
         diagnostics: Vec::new(),
         checked: HashSet::new(),
         metadata: HashMap::new(),
+        components: HashSet::new(),
         launches: HashMap::new(),
         pauses: Vec::new(),
         full: false,
@@ -209,6 +211,8 @@ struct Composer<'a> {
     checked: HashSet<(String, String)>,
     /// Metadata of groups' members, by full name.
     metadata: HashMap<String, Expr>,
+    /// Full names of the components, of the frames that are being flattened and of those before.
+    components: HashSet<String>,
     /// Properties of launch configurations, by full name. References in them have the names of their template.
     launches: HashMap<String, BTreeMap<String, Expr>>,
     pauses: Vec<Pause>,
@@ -247,6 +251,10 @@ impl Composer<'_> {
             |spec: &ResourceSpec| member_of_deployment_group(&spec.resource_type).is_some();
         let all = model.into_list();
         for (name, spec) in &all {
+            let described = self.input.types.get(&spec.resource_type);
+            if described.is_some_and(ResourceType::is_component) {
+                self.components.insert(frame.full(name));
+            }
             if spec.resource_type == LAUNCH_CONFIGURATION {
                 let properties = spec.properties.clone();
                 self.launches.insert(frame.full(name), properties);
@@ -353,13 +361,15 @@ impl Composer<'_> {
         self.add(name, ResourceSpec { requires, ..spec });
     }
 
-    /// Full names of the resources that a resource waits for: explicit ones, and references in its properties.
+    /// Full names of the resources that the members of a resource wait for: explicit ones, and references in its
+    /// properties, except those to components.
     fn waits_for(&self, frame: &Frame<'_>, spec: &ResourceSpec) -> Vec<String> {
         let mentioned = spec.properties.values().flat_map(|value| {
             frame
                 .global_expr(value)
                 .resources()
                 .into_iter()
+                .filter(|name| !self.components.contains(*name))
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         });

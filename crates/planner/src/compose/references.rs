@@ -9,12 +9,14 @@ use super::{
     expansion::{VALUES_MAX, too_large},
     frame::own_parts,
 };
+use types::catalog::Need;
 
 /// Replaces references in resources, in outputs, and in the values of parents.
 pub(super) fn replace_references(
     composer: &mut Composer<'_>,
     outputs: &mut BTreeMap<String, OutputSpec>,
 ) {
+    let types = composer.input.types;
     let mut resources = std::mem::take(&mut composer.resources);
     let mut resolver = Resolver {
         parents: &composer.parents,
@@ -25,15 +27,24 @@ pub(super) fn replace_references(
     };
     for (name, spec) in &mut resources {
         let mut parents_of_value: Vec<String> = Vec::new();
-        for value in spec.properties.values_mut() {
+        let described = types.get(&spec.resource_type);
+        let item = described.and_then(|described| described.component.as_ref());
+        let needs_address = |property: &str| {
+            let requirement = item.and_then(|item| item.requirement(property));
+            requirement.is_some_and(|requirement| requirement.needs == Need::Address)
+        };
+        for (property, value) in &mut spec.properties {
             let mentioned = value.resources();
             let of_parents = mentioned
                 .iter()
                 .filter(|name| resolver.parents.contains_key(**name));
             let of_parents: Vec<String> = of_parents.map(|name| (*name).to_owned()).collect();
             if !of_parents.is_empty() {
-                parents_of_value.extend(of_parents);
                 *value = resolver.put(value);
+                // The resources that the endpoints are made from are in the new value.
+                if !needs_address(property) {
+                    parents_of_value.extend(of_parents);
+                }
             }
         }
         spec.requires.extend(parents_of_value);
