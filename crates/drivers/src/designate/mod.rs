@@ -24,20 +24,22 @@ fn marker_text(marker: &Marker) -> String {
     marker::text_within(marker, DESCRIPTION_CHARACTERS_MAX)
 }
 
-/// The description of a record: the user's own, then the marker.
-fn description(marker: &Marker, properties: Properties<'_>) -> Result<Value, DriverError> {
-    let own = properties.text("description")?;
-    let text = marker::description_within(marker, own.as_deref(), DESCRIPTION_CHARACTERS_MAX);
-    Ok(text.into())
-}
-
-/// The field `ttl`. An update sends null if the template no longer has the property: the zone's default applies again.
-fn put_ttl(context: &Context<'_>, body: &mut Map<String, Value>) -> Result<(), DriverError> {
-    let seconds = Properties::of(context.properties).integer("ttl")?;
-    if seconds.is_some() || context.changed.iter().any(|name| name == "ttl") {
+/// The fields `ttl` and `description`. An update that changes the `ttl` sends null if the template no longer has it: the
+/// zone's default applies again.
+fn common(
+    marker: &Marker,
+    properties: Properties<'_>,
+    changed: &[String],
+) -> Result<Map<String, Value>, DriverError> {
+    let mut body = Map::new();
+    let seconds = properties.integer("ttl")?;
+    if seconds.is_some() || changed.iter().any(|name| name == "ttl") {
         body.insert("ttl".into(), json!(seconds));
     }
-    Ok(())
+    let own = properties.text("description")?;
+    let text = marker::description_within(marker, own.as_deref(), DESCRIPTION_CHARACTERS_MAX);
+    body.insert("description".into(), text.into());
+    Ok(body)
 }
 
 fn is_in_deletion(record: &Value) -> bool {
@@ -96,5 +98,15 @@ async fn is_gone(
         Ok(_) => Ok(false),
         Err(error) if error.is_not_found() => Ok(true),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// A marker for tests of request bodies.
+#[cfg(test)]
+fn marker_named(resource: &str) -> Marker {
+    Marker {
+        deployment: "d".into(),
+        deployment_name: "shop".into(),
+        resource: resource.into(),
     }
 }

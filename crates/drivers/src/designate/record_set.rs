@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use openstack::dns::DnsCollection::RecordSets;
 use serde_json::{Map, Value};
 
-use super::{description, id_of, is_gone, is_ours, progress, put_ttl};
+use super::{common, id_of, is_gone, is_ours, progress};
 use crate::driver::{
-    Abilities, Context, Driver, DriverError, Duplicates, Earlier, Progress, Update,
+    Abilities, Context, Driver, DriverError, Duplicates, Earlier, Marker, Progress, Update,
 };
 use crate::properties::{Properties, if_valid};
 use crate::record::done_if_gone;
@@ -40,7 +40,8 @@ impl Driver for RecordSet {
         {
             return Ok(found);
         }
-        let body = creation(context, zone["name"].as_str().unwrap_or_default())?;
+        let zone_name = zone["name"].as_str().unwrap_or_default();
+        let body = creation(context.marker, context.properties, zone_name)?;
         let dns = context.session.dns();
         let made = dns.create(RecordSets(&owner), &body).await?;
         Ok(physical_id(&owner, &id_of(&made)?))
@@ -85,7 +86,8 @@ impl Driver for RecordSet {
 impl Update for RecordSet {
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let (zone, id) = nested::parse(physical_id)?;
-        let body = Value::Object(changeable(context)?);
+        let properties = Properties::of(context.properties);
+        let body = Value::Object(changeable(context.marker, properties, context.changed)?);
         let dns = context.session.dns();
         Ok(dns.update(RecordSets(zone), id, &body).await?)
     }
@@ -121,24 +123,25 @@ async fn find(context: &Context<'_>, zone: &str) -> Result<Option<String>, Drive
 }
 
 /// The fields that can change.
-fn changeable(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
-    let properties = Properties::of(context.properties);
-    let mut body = Map::new();
+fn changeable(
+    marker: &Marker,
+    properties: Properties<'_>,
+    changed: &[String],
+) -> Result<Map<String, Value>, DriverError> {
+    let mut body = common(marker, properties, changed)?;
     body.insert("records".into(), properties.texts("records")?.into());
-    put_ttl(context, &mut body)?;
-    let description = description(context.marker, properties)?;
-    body.insert("description".into(), description);
     Ok(body)
 }
 
-fn creation(context: &Context<'_>, zone: &str) -> Result<Value, DriverError> {
-    let properties = Properties::of(context.properties);
-    let given = properties.filled("name")?;
-    let name = given.unwrap_or_else(|| {
-        let generated = marker::physical_name(context.marker, context.properties);
+/// `zone` is the zone's name.
+fn creation(marker: &Marker, given: &Map<String, Value>, zone: &str) -> Result<Value, DriverError> {
+    let properties = Properties::of(given);
+    let name = properties.filled("name")?;
+    let name = name.unwrap_or_else(|| {
+        let generated = marker::physical_name(marker, given);
         generated.replace(|one: char| !one.is_ascii_alphanumeric(), "-")
     });
-    let mut body = changeable(context)?;
+    let mut body = changeable(marker, properties, &[])?;
     body.insert("name".into(), full_name(&name, zone).into());
     body.insert("type".into(), properties.required("type")?.into());
     Ok(Value::Object(body))
@@ -155,7 +158,37 @@ fn full_name(name: &str, zone: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
+    use super::super::marker_named;
     use super::*;
+
+    #[test]
+    fn a_record_set_lists_its_records() {
+        let given =
+            json!({"zone": "example.org", "name": "www", "type": "A", "records": ["192.0.2.1"]});
+        let body = creation(
+            &marker_named("www"),
+            given.as_object().unwrap(),
+            "example.org.",
+        );
+        assert_eq!(
+            body.unwrap(),
+            json!({"name": "www.example.org.", "type": "A", "records": ["192.0.2.1"],
+                "description": "stackloom:d/www"})
+        );
+    }
+
+    #[test]
+    fn a_generated_name_is_one_of_dns() {
+        let given = json!({"zone": "z", "type": "TXT", "records": ["x"]});
+        let body = creation(
+            &marker_named("tier/0_a"),
+            given.as_object().unwrap(),
+            "example.org.",
+        );
+        assert_eq!(body.unwrap()["name"], "shop-tier-0-a.example.org.");
+    }
 
     #[test]
     fn a_name_without_a_final_dot_is_in_the_zone() {

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use openstack::dns::DnsCollection::Zones;
 use serde_json::{Map, Value};
 
-use super::{description, id_of, is_gone, is_in_deletion, is_ours, marker_text, progress, put_ttl};
+use super::{common, id_of, is_gone, is_in_deletion, is_ours, marker_text, progress};
 use crate::driver::{
-    Abilities, Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Progress,
-    Search, Update,
+    Abilities, Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Marker,
+    Progress, Search, Update,
 };
 use crate::marker::MarkerIndex;
 use crate::properties::Properties;
@@ -36,7 +36,7 @@ impl Driver for Zone {
         {
             return Ok(id);
         }
-        let body = creation(context)?;
+        let body = creation(context.marker, Properties::of(context.properties))?;
         let made = context.session.dns().create(Zones, &body).await?;
         id_of(&made)
     }
@@ -72,7 +72,8 @@ impl Driver for Zone {
 #[async_trait]
 impl Update for Zone {
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let body = Value::Object(changeable(context)?);
+        let properties = Properties::of(context.properties);
+        let body = Value::Object(changeable(context.marker, properties, context.changed)?);
         let dns = context.session.dns();
         Ok(dns.update(Zones, physical_id, &body).await?)
     }
@@ -102,9 +103,12 @@ async fn find(context: &Context<'_>) -> Result<Option<String>, DriverError> {
 }
 
 /// The fields that can change.
-fn changeable(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
-    let properties = Properties::of(context.properties);
-    let mut body = Map::new();
+fn changeable(
+    marker: &Marker,
+    properties: Properties<'_>,
+    changed: &[String],
+) -> Result<Map<String, Value>, DriverError> {
+    let mut body = common(marker, properties, changed)?;
     if let Some(email) = properties.filled("email")? {
         body.insert("email".into(), email.into());
     }
@@ -112,16 +116,54 @@ fn changeable(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> 
     if !primaries.is_empty() {
         body.insert("masters".into(), primaries.into());
     }
-    put_ttl(context, &mut body)?;
-    let description = description(context.marker, properties)?;
-    body.insert("description".into(), description);
     Ok(body)
 }
 
-fn creation(context: &Context<'_>) -> Result<Value, DriverError> {
-    let properties = Properties::of(context.properties);
-    let mut body = changeable(context)?;
+fn creation(marker: &Marker, properties: Properties<'_>) -> Result<Value, DriverError> {
+    let mut body = changeable(marker, properties, &[])?;
     body.insert("name".into(), properties.required("name")?.into());
     properties.copy(&["type", "attributes"], &mut body);
     Ok(Value::Object(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::marker_named;
+    use super::*;
+
+    #[test]
+    fn a_primary_zone_has_an_address_of_its_administrator() {
+        let given = json!({"name": "example.org.", "email": "a@example.org", "type": "PRIMARY", "ttl": "600",
+            "description": "Ours"});
+        let given = given.as_object().unwrap();
+        let marker = marker_named("site");
+        assert_eq!(
+            creation(&marker, Properties::of(given)).unwrap(),
+            json!({"name": "example.org.", "email": "a@example.org", "type": "PRIMARY", "ttl": 600,
+                "description": "Ours stackloom:d/site"})
+        );
+    }
+
+    #[test]
+    fn a_secondary_zone_is_copied_from_its_primaries() {
+        let given =
+            json!({"name": "example.org.", "type": "SECONDARY", "primaries": ["192.0.2.1"]});
+        let given = given.as_object().unwrap();
+        let body = creation(&marker_named("site"), Properties::of(given)).unwrap();
+        assert_eq!(body["masters"], json!(["192.0.2.1"]));
+    }
+
+    #[test]
+    fn an_update_without_a_ttl_returns_to_the_default() {
+        let given = json!({"name": "example.org.", "email": "b@example.org"});
+        let given = given.as_object().unwrap();
+        let changed = ["ttl".to_owned()];
+        let body = changeable(&marker_named("site"), Properties::of(given), &changed).unwrap();
+        assert_eq!(
+            Value::Object(body),
+            json!({"email": "b@example.org", "ttl": null, "description": "stackloom:d/site"})
+        );
+    }
 }

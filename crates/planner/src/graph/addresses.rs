@@ -37,7 +37,7 @@ impl<'a> Components<'_, 'a> {
             let mut all = value.resources();
             // Each member waits for what it uses of the component.
             if self.stands_for_members(node) {
-                all.retain(|name| self.of(name).is_none_or(|of| self.item(of).is_none()));
+                all.retain(|name| self.node(name).is_none_or(|of| self.item(of).is_none()));
             }
             return all;
         };
@@ -48,7 +48,8 @@ impl<'a> Components<'_, 'a> {
                     .unwrap_or_else(|| {
                         let mut all = provider.resources();
                         all.retain(|name| {
-                            self.of(name).is_none_or(|of| !self.stands_for_members(of))
+                            self.node(name)
+                                .is_none_or(|of| !self.stands_for_members(of))
                         });
                         all
                     })
@@ -64,7 +65,7 @@ impl<'a> Components<'_, 'a> {
         capability: &str,
         provider: &'a Expr,
     ) -> Option<Vec<&'a str>> {
-        let provider = self.of(target(provider)?)?;
+        let provider = self.node(target(provider)?)?;
         let offered = self.item(provider)?.capability(capability)?;
         let properties = std::iter::once("host")
             .chain(offered.endpoint_inputs())
@@ -76,7 +77,7 @@ impl<'a> Components<'_, 'a> {
         (!mentioned.contains(&consumer)).then_some(mentioned)
     }
 
-    fn of(&self, name: &str) -> Option<&Node<'a>> {
+    fn node(&self, name: &str) -> Option<&Node<'a>> {
         self.nodes.get(*self.known.get(name)?)
     }
 
