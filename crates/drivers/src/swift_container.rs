@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::described::lookup;
 use super::marker;
-use super::properties::Properties;
+use super::properties::{Properties, if_valid};
 use super::record::{done_if_gone, with_show};
 use crate::driver::{Abilities, Context, Driver, DriverError, Duplicates, Progress, Ready, Update};
 
@@ -91,7 +91,9 @@ impl Driver for Container {
         let name = match physical_id {
             Some(id) => id.to_owned(),
             None => {
-                let name = name(context)?;
+                let Some(name) = if_valid(name(context))? else {
+                    return Ok(());
+                };
                 match head(&store, &name).await? {
                     Some(found) if is_ours(&found, context) => name,
                     _ => return Ok(()),

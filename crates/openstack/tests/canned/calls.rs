@@ -336,6 +336,7 @@ async fn containers_are_created_read_emptied_and_deleted() {
                 ("GET", "/swift/v1/AUTH_p1/empty?format=json&limit=5") => page(204, ""),
                 ("DELETE", "/swift/v1/AUTH_p1/pictures/2026%2Fa.png") => page(204, ""),
                 ("DELETE", "/swift/v1/AUTH_p1/pictures") => page(409, "There was a conflict"),
+                ("HEAD", _) => page(404, ""),
                 _ => page(404, "The resource could not be found."),
             },
         )
