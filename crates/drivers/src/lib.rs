@@ -23,6 +23,7 @@ mod certificate_container;
 mod cloud_init;
 mod container;
 mod described;
+mod designate;
 mod driver;
 mod encrypted_volume_type;
 mod extra_route;
@@ -64,6 +65,7 @@ mod security_group_rule;
 mod server;
 mod server_group;
 mod ssh_key;
+mod swift_container;
 mod trunk;
 mod volume;
 mod volume_attachment;
@@ -99,6 +101,8 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Aodh::GnocchiAggregationByResourcesAlarm" => &alarm::RESOURCES,
         "OS::Aodh::GnocchiResourcesAlarm" => &alarm::RESOURCE,
         "OS::Aodh::PrometheusAlarm" => &alarm::PROMETHEUS,
+        "OS::Designate::RecordSet" => &designate::record_set::RecordSet,
+        "OS::Designate::Zone" => &designate::zone::Zone,
         "OS::Neutron::RouterInterface" => &router_interface::RouterInterface,
         "OS::Neutron::RouterGateway" => &router_gateway::RouterGateway,
         "OS::Neutron::ExtraRouteSet" => &extra_route_set::EXTRA_ROUTE_SET,
@@ -129,6 +133,7 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         }
         "OS::Cinder::Quota" => &quota::Quota(openstack::Service::BlockStorage),
         "OS::Octavia::Quota" => &quota::Quota(openstack::Service::LoadBalancer),
+        "OS::Swift::Container" => &swift_container::Container,
         "Stackloom::SSHKey" => &ssh_key::SshKey,
         "OS::Keystone::UserRoleAssignment" => &keystone::role_assignment::OF_USER,
         "OS::Keystone::GroupRoleAssignment" => &keystone::role_assignment::OF_GROUP,

@@ -18,8 +18,13 @@ const DEPLOYMENT: &str = "stackloom-in-";
 
 /// The marker alone: `stackloom:<deployment id>/<resource>`.
 pub fn text(marker: &Marker) -> String {
+    text_within(marker, CHARACTERS_MAX)
+}
+
+/// The marker for a field with this number of characters at most.
+pub(super) fn text_within(marker: &Marker, characters_max: usize) -> String {
     let text = format!("stackloom:{}/{}", marker.deployment, marker.resource);
-    if text.chars().count() <= CHARACTERS_MAX {
+    if text.chars().count() <= characters_max {
         text
     } else {
         format!("stackloom:{}/{}", marker.deployment, hash(marker))
@@ -28,10 +33,19 @@ pub fn text(marker: &Marker) -> String {
 
 /// A description with the marker, preceded by the user's own description.
 pub fn description(marker: &Marker, own: Option<&str>) -> String {
-    let text = text(marker);
+    description_within(marker, own, CHARACTERS_MAX)
+}
+
+/// A description with the marker, with this number of characters at most. The user's own description is shortened.
+pub(super) fn description_within(
+    marker: &Marker,
+    own: Option<&str>,
+    characters_max: usize,
+) -> String {
+    let text = text_within(marker, characters_max);
     match own.map(str::trim).filter(|own| !own.is_empty()) {
         Some(own) => {
-            let room = CHARACTERS_MAX.saturating_sub(text.chars().count() + 1);
+            let room = characters_max.saturating_sub(text.chars().count() + 1);
             let own: String = own.chars().take(room).collect();
             format!("{own} {text}")
         }
@@ -41,8 +55,13 @@ pub fn description(marker: &Marker, own: Option<&str>) -> String {
 
 /// Whether a description ends with the marker.
 pub fn carries(description: &str, marker: &Marker) -> bool {
+    ends_with(description, &text(marker))
+}
+
+/// Whether a description ends with a marker's text.
+pub(super) fn ends_with(description: &str, text: &str) -> bool {
     description
-        .strip_suffix(text(marker).as_str())
+        .strip_suffix(text)
         .is_some_and(|before| before.is_empty() || before.ends_with(' '))
 }
 
@@ -260,6 +279,17 @@ mod tests {
         let long = marker(&"n".repeat(400));
         assert!(text(&long).len() < 100);
         assert_ne!(text(&long), text(&marker(&"m".repeat(400))));
+    }
+
+    #[test]
+    fn short_fields_keep_the_mark() {
+        let web = marker("web");
+        let long = description_within(&web, Some(&"a".repeat(400)), 160);
+        assert_eq!(long.chars().count(), 160);
+        assert!(ends_with(&long, &text_within(&web, 160)));
+        let long = marker(&"n".repeat(200));
+        assert_ne!(text_within(&long, 160), text(&long));
+        assert!(description_within(&long, None, 160).len() <= 160);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! [`Clouds`] contains the configured clouds. [`Session::login`] exchanges [`Credentials`] for a token with its service
 //! catalogue. A session belongs to one user in one project and is cheap to clone. Each service is a module
-//! ([`compute`], [`network`], [`image`], [`block_storage`], [`key_manager`], [`load_balancer`], [`alarming`],
-//! [`identity`]).
+//! ([`compute`], [`network`], [`image`], [`block_storage`], [`key_manager`], [`load_balancer`], [`dns`], [`object_store`],
+//! [`alarming`], [`identity`]).
 //! Responses have types where our code reads them; request bodies of drivers are JSON. Resources of administrators
 //! ([`collection`]) are JSON in both directions.
 //!
@@ -44,8 +44,8 @@ pub use services::block_storage::{self, messages, volume_types};
 pub use services::compute::{self, flavors, server_actions};
 pub use services::network::{self, nested, qos};
 pub use services::{
-    alarming, application_credentials, collection, identity, image, key_manager, load_balancer,
-    quota_sets,
+    alarming, application_credentials, collection, dns, identity, image, key_manager,
+    load_balancer, object_store, quota_sets,
 };
 pub use wire::answer::Answer;
 pub use wire::call::Call;

@@ -18,6 +18,8 @@ fn service_of(resource_type: &str) -> Option<&'static str> {
         "Glance" => "image",
         "Barbican" => "key-manager",
         "Octavia" => "load-balancer",
+        "Designate" => "dns",
+        "Swift" => "object-store",
         "Aodh" => "alarm",
         _ => return None,
     })

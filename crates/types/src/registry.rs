@@ -95,7 +95,7 @@ mod tests {
             "`a` cannot be deployed: Stackloom does not create `OS::Designate::Domain`. Use OS::Designate::Zone instead."
         );
         assert!(refusal("OS::Heat::Stack").contains("`type: other.yaml`"));
-        assert!(refusal("OS::Swift::Container").contains("has no driver"));
+        assert!(refusal("OS::Zun::Container").contains("has no driver"));
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Subject {
         };
         let (_, client) = self.connection.insert(connection);
         let limit = Duration::from_secs(check.timeout.into());
-        let answer = timeout(limit, attempt(client, &check.probe, &self.inputs)).await;
+        let answer = timeout(limit, attempt(client, check, &self.inputs)).await;
         answer.unwrap_or_else(|_elapsed| {
             let why = format!("no answer within {} s", check.timeout);
             Err(Unhealthy::Answer(why))
@@ -114,16 +114,16 @@ impl Subject {
     }
 }
 
-/// Tries a probe once. The caller limits the time.
+/// Tries a check once. The caller limits the time; a command ends on the server soon after it too.
 ///
 /// # Errors
 /// If the component is not healthy.
 pub async fn attempt(
     client: &Client,
-    probe: &Probe,
+    check: &HealthCheck,
     inputs: &Map<String, Value>,
 ) -> Result<(), Unhealthy> {
-    match probe {
+    match &check.probe {
         Probe::Tcp { port } => {
             let port = number(inputs, port)?;
             client.forward("localhost", port).await?;
@@ -161,7 +161,10 @@ pub async fn attempt(
             let answer = resolve(client, port, &query).await?;
             dns::judge(&answer, &name, *record).map_err(Unhealthy::Answer)
         }
-        Probe::Command { command } => run(client, &with_variables(command, inputs)).await,
+        Probe::Command { command } => {
+            let command = with_variables(command, inputs);
+            run(client, &limited(&command, check.timeout.saturating_add(1))).await
+        }
     }
 }
 
@@ -262,6 +265,15 @@ fn with_variables(command: &str, inputs: &Map<String, Value>) -> String {
     variables + command
 }
 
+/// A command for the user's login shell that the server ends after this time: attempts that hang must not pile up there.
+fn limited(command: &str, seconds: u32) -> String {
+    let quoted = command.replace('\'', r"'\''");
+    format!(
+        "check='{quoted}'; if command -v timeout >/dev/null 2>&1; then \
+         exec timeout -k 2 {seconds} \"${{SHELL:-sh}}\" -c \"$check\"; fi; exec \"${{SHELL:-sh}}\" -c \"$check\""
+    )
+}
+
 async fn run(client: &Client, command: &str) -> Result<(), Unhealthy> {
     let mut execution = client.execute(command).await?;
     let mut output = Vec::new();
@@ -315,5 +327,20 @@ mod tests {
             r#"port='5432'; name='it'\''s'; check -p "$port" ${name}"#
         );
         assert_eq!(with_variables("true", inputs), "true");
+    }
+
+    #[test]
+    fn a_command_that_hangs_is_ended() {
+        let run = |command: &str| {
+            let mut shell = std::process::Command::new("sh");
+            let ended = shell.arg("-c").arg(limited(command, 1)).output().unwrap();
+            let output = String::from_utf8(ended.stdout).unwrap();
+            (ended.status.code(), output)
+        };
+        assert_eq!(
+            run("word='it'\\''s'\necho \"$word\"; exit 3"),
+            (Some(3), "it's\n".to_owned())
+        );
+        assert_eq!(run("sleep 600; echo late"), (Some(124), String::new()));
     }
 }

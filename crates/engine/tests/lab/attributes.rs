@@ -260,20 +260,44 @@ const NOT_IN_THE_LAB: [(&str, &str); 5] = [
 ];
 
 /// Types that the lab cannot create, and one that only passes add.
-const NOT_MADE: [&str; 12] = [
+const NOT_MADE: [&str; 15] = [
     "OS::Aodh::CompositeAlarm",
     "OS::Aodh::EventAlarm",
     "OS::Aodh::GnocchiAggregationByMetricsAlarm",
     "OS::Aodh::GnocchiAggregationByResourcesAlarm",
     "OS::Aodh::GnocchiResourcesAlarm",
     "OS::Aodh::PrometheusAlarm",
+    "OS::Designate::RecordSet",
+    "OS::Designate::Zone",
     "OS::Neutron::MeteringLabel",
     "OS::Neutron::MeteringRule",
     "OS::Neutron::QoSMinimumBandwidthRule",
     "OS::Neutron::QoSMinimumPacketRateRule",
     "OS::Neutron::Segment",
+    "OS::Swift::Container",
     "Stackloom::SSHKey",
 ];
+
+/// Types that plans replace by an `OS::Nova::Server` and an `OS::Neutron::SecurityGroup`.
+const AMAZON: &str = "heat_template_version: 2021-04-16
+parameters: {image: {type: string}, flavor: {type: string}}
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.99.0.0/24}}
+  wall:
+    type: AWS::EC2::SecurityGroup
+    properties:
+      GroupDescription: Web
+      SecurityGroupIngress: [{IpProtocol: tcp, FromPort: '80', ToPort: '80', CidrIp: 0.0.0.0/0}]
+  web:
+    type: AWS::EC2::Instance
+    properties:
+      ImageId: {get_param: image}
+      InstanceType: {get_param: flavor}
+      SubnetId: {get_resource: subnet}
+      SecurityGroups: [{get_resource: wall}]
+      AvailabilityZone: nova
+";
 
 /// A template with an output for each attribute of each resource, and the types in it.
 fn with_all_outputs(template: &str) -> (String, BTreeMap<String, String>) {
@@ -307,6 +331,7 @@ async fn every_described_attribute_has_a_value() {
         ("demo", include_str!("../real/attributes.yaml")),
         ("demo", include_str!("../real/networking.yaml")),
         ("demo", include_str!("../real/rare.yaml")),
+        ("demo", AMAZON),
         ("admin", include_str!("../real/people.yaml")),
         ("admin", include_str!("../real/qos.yaml")),
         ("admin", include_str!("../real/rare_admin.yaml")),

@@ -83,12 +83,17 @@ async fn what_requires_a_component_waits_until_it_is_healthy_also_after_a_crash(
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn a_component_that_never_gets_healthy_fails_its_run_with_the_last_answer() {
     let bench = on_docker_with(ITEMS, "engine-ill", "172.31.37.0/24", BOOT).await;
-    let started = bench.start(&template(1000)).await;
+    // The health check of a third component hangs.
+    let template = template(1000)
+        + "  stuck: {type: Stackloom::Catalog::stuck, properties: {host: {get_resource: web}}}\n";
+    let started = bench.start(&template).await;
     let (run, _) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     let error = error_of(&run, "slow:configure");
     assert!(error.contains("is not healthy after"), "{error}");
     assert!(error.contains("times of 1000"), "{error}");
+    let error = error_of(&run, "stuck:configure");
+    assert!(error.contains("no answer within 1 s"), "{error}");
     assert_ne!(state(&run, "reader:configure"), StepState::Succeeded);
     assert!(is_bastion_closed(&bench));
     all_goes(bench, &started.deployment).await;

@@ -215,7 +215,7 @@ impl IdentityClient {
         }
         let headers = match credentials {
             Credentials::Passcode { receipt, .. } => {
-                vec![(RECEIPT, receipt.expose().to_string())]
+                vec![(RECEIPT.into(), receipt.expose().to_string())]
             }
             _ => Vec::new(),
         };
@@ -236,7 +236,7 @@ impl IdentityClient {
 
     /// `GET /auth/tokens`: validates the token and reads its user and scope.
     async fn validate(&self, token: Secret) -> Result<Session, Error> {
-        let subject = vec![("x-subject-token", token.expose().to_string())];
+        let subject = vec![("x-subject-token".into(), token.expose().to_string())];
         let out = Outgoing {
             token: Some(&token),
             headers: subject,

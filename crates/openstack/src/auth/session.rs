@@ -196,7 +196,7 @@ impl Session {
                 method: Method::DELETE,
                 url,
                 token: Some(&self.0.token),
-                headers: vec![("x-subject-token", self.0.token.expose().to_string())],
+                headers: vec![("x-subject-token".into(), self.0.token.expose().to_string())],
                 body: None,
             })
             .await?;
@@ -229,6 +229,12 @@ impl Session {
     /// Any call that the modules of the services lack. Segments of the path are percent-encoded.
     pub fn call(&self, service: Service, method: Method, path: &[&str]) -> Call<'_> {
         Call::new(self.caller(), service, self.address(service), method, path)
+    }
+
+    /// URL of the supported version of a service.
+    pub(crate) async fn service_url(&self, service: Service) -> Result<Url, Error> {
+        let address = self.address(service)?;
+        Ok(self.caller().endpoint(service, &address).await?.base)
     }
 
     /// The range of microversions that a service supports.

@@ -82,6 +82,7 @@ impl Session {
                 Service::BlockStorage => &["types"],
                 Service::KeyManager => &["secrets"],
                 Service::LoadBalancer => &["lbaas", "loadbalancers"],
+                Service::Dns => &["zones"],
                 Service::Alarming => &["alarms"],
                 _ => continue,
             };

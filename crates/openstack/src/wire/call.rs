@@ -1,5 +1,7 @@
 //! A builder for one call to a service.
 
+use std::borrow::Cow;
+
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -29,7 +31,7 @@ pub struct Call<'a> {
     pub(super) query: Vec<(String, String)>,
     body: Option<Value>,
     microversion: Option<Microversion>,
-    headers: Vec<(&'static str, String)>,
+    headers: Vec<(Cow<'static, str>, String)>,
 }
 
 impl Caller<'_> {
@@ -83,7 +85,15 @@ impl<'a> Call<'a> {
 
     /// Adds a header field. The name must be in lower case.
     pub fn header(mut self, name: &'static str, value: &str) -> Self {
-        self.headers.push((name, value.to_string()));
+        self.headers.push((name.into(), value.to_string()));
+        self
+    }
+
+    /// Adds header fields with computed names, in lower case. An invalid name or value is an error of the call.
+    pub fn headers(mut self, fields: impl IntoIterator<Item = (String, String)>) -> Self {
+        let fields = fields.into_iter();
+        self.headers
+            .extend(fields.map(|(name, value)| (name.into(), value)));
         self
     }
 
@@ -116,9 +126,12 @@ impl<'a> Call<'a> {
                 .microversions
                 .map_or(wanted, |(_, newest)| wanted.min(newest));
             let service = self.service.microversion_name();
-            headers.push(("openstack-api-version", format!("{service} {spoken}")));
+            headers.push((
+                "openstack-api-version".into(),
+                format!("{service} {spoken}"),
+            ));
             if self.service == Service::Compute {
-                headers.push(("x-openstack-nova-api-version", spoken.to_string()));
+                headers.push(("x-openstack-nova-api-version".into(), spoken.to_string()));
             }
         }
         let out = Outgoing {

@@ -33,13 +33,15 @@ pub enum Service {
 
 impl Service {
     /// Services that a session uses from the catalogue.
-    pub(crate) const USED_SERVICES: [Service; 7] = [
+    pub(crate) const USED_SERVICES: [Service; 9] = [
         Service::Compute,
         Service::Network,
         Service::Image,
         Service::BlockStorage,
         Service::KeyManager,
         Service::LoadBalancer,
+        Service::Dns,
+        Service::ObjectStore,
         Service::Alarming,
     ];
 

@@ -9,13 +9,14 @@
 //! Every call carries a request id, which services log beside their own. A call without any response can therefore be
 //! found in the logs.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::HeaderValue;
 use reqwest::{Method, Url};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -63,7 +64,8 @@ pub(crate) struct Outgoing<'a> {
     pub method: Method,
     pub url: Url,
     pub token: Option<&'a Secret>,
-    pub headers: Vec<(&'static str, String)>,
+    /// Names in lower case, and values.
+    pub headers: Vec<(Cow<'static, str>, String)>,
     pub body: Option<Value>,
 }
 
@@ -214,14 +216,14 @@ impl Transport {
         };
         let mut request = self.client.request(method.clone(), url);
         request = request.header("X-Openstack-Request-Id", &sent_id);
-        if !headers.iter().any(|(name, _)| *name == "accept") {
+        if !headers.iter().any(|(name, _)| name == "accept") {
             request = request.header("Accept", "application/json");
         }
         if let Some(token) = token {
             request = request.header("X-Auth-Token", secret_header(token));
         }
         for (name, value) in headers {
-            request = request.header(HeaderName::from_static(name), value);
+            request = request.header(&*name, value);
         }
         if let Some(body) = body {
             request = request.json(&body);

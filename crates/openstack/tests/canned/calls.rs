@@ -1,7 +1,8 @@
 //! Calls to services: URLs, retries, counts, and unexpected responses.
 
-use crate::support::{Answer, Canned, Request, UnusedAddress, answer, keystone};
+use crate::support::{Answer, Canned, Request, UnusedAddress, answer, keystone, page};
 use openstack::network::{Network, Port};
+use openstack::object_store::Headers;
 use openstack::{CloudConfig, ConnectionFailure, Credentials, Error, Scope, Session};
 use serde_json::json;
 
@@ -275,4 +276,92 @@ async fn alarms_are_created_listed_replaced_and_deleted() {
     assert_eq!((last.method.as_str(), last.body), ("PUT", fields));
     alarms.delete("a1").await.unwrap();
     assert!(alarms.get("a2").await.unwrap_err().is_not_found());
+}
+
+/// Designate's records have no key around them either; a zone is found by its name without the final dot.
+#[tokio::test]
+async fn zones_and_their_records_are_created_found_changed_and_deleted() {
+    use openstack::dns::DnsCollection::{RecordSets, Zones};
+    let (canned, session) = cloud(|_, request| {
+        match (request.method.as_str(), request.path.as_str()) {
+            ("POST", "/dns/v2/zones") => answer(202, json!({"id": "z1", "status": "PENDING"})),
+            ("GET", "/dns/v2/zones?name=example.org.") => answer(
+                200,
+                json!({"zones": [{"id": "z1", "name": "example.org."}], "links": {"self": "x"}}),
+            ),
+            ("GET", "/dns/v2/zones?name=none.org.") => answer(200, json!({"zones": []})),
+            ("PATCH", "/dns/v2/zones/z1") => answer(202, json!({"id": "z1"})),
+            ("POST", "/dns/v2/zones/z1/recordsets") => answer(202, json!({"id": "r1"})),
+            ("GET", "/dns/v2/zones/z1/recordsets") => {
+                answer(200, json!({"recordsets": [{"id": "r1"}]}))
+            }
+            ("GET" | "PUT", "/dns/v2/zones/z1/recordsets/r1") => answer(200, json!({"id": "r1"})),
+            ("DELETE", "/dns/v2/zones/z1/recordsets/r1") => answer(202, json!({"id": "r1"})),
+            _ => answer(404, json!({"code": 404, "type": "not_found"})),
+        }
+    })
+    .await;
+    let dns = session.dns();
+    let fields = json!({"name": "example.org.", "email": "a@example.org"});
+    assert_eq!(dns.create(Zones, &fields).await.unwrap()["id"], "z1");
+    assert_eq!(dns.zone("example.org").await.unwrap()["id"], "z1");
+    let error = dns.zone("none.org").await.unwrap_err();
+    assert!(error.to_string().contains("none.org"), "{error}");
+    dns.update(Zones, "z1", &json!({"ttl": 60})).await.unwrap();
+    let records = RecordSets("z1");
+    let fields = json!({"name": "www.example.org.", "type": "A", "records": ["192.0.2.1"]});
+    assert_eq!(dns.create(records, &fields).await.unwrap()["id"], "r1");
+    let sent = canned.requests().pop().unwrap();
+    assert_eq!(sent.body, fields);
+    assert_eq!(dns.list(records, &[]).await.unwrap().len(), 1);
+    dns.update(records, "r1", &fields).await.unwrap();
+    dns.delete(records, "r1").await.unwrap();
+    assert!(dns.get(records, "r2").await.unwrap_err().is_not_found());
+}
+
+/// Swift describes containers by header fields, and has them below the account's path.
+#[tokio::test]
+async fn containers_are_created_read_emptied_and_deleted() {
+    let (canned, session) =
+        cloud(
+            |_, request| match (request.method.as_str(), request.path.as_str()) {
+                ("HEAD", "/swift/v1/AUTH_p1/pictures") => {
+                    page(204, "").with("X-Container-Object-Count", "2")
+                }
+                ("PUT" | "POST", "/swift/v1/AUTH_p1/pictures") => page(201, ""),
+                ("POST", "/swift/v1/AUTH_p1") => page(204, ""),
+                ("GET", "/swift/v1/AUTH_p1/pictures?format=json&limit=5") => {
+                    answer(200, json!([{"name": "2026/a.png"}, {"name": "b.png"}]))
+                }
+                ("GET", "/swift/v1/AUTH_p1/empty?format=json&limit=5") => page(204, ""),
+                ("DELETE", "/swift/v1/AUTH_p1/pictures/2026%2Fa.png") => page(204, ""),
+                ("DELETE", "/swift/v1/AUTH_p1/pictures") => page(409, "There was a conflict"),
+                ("HEAD", _) => page(404, ""),
+                _ => page(404, "The resource could not be found."),
+            },
+        )
+        .await;
+    let store = session.object_store();
+    let account = store.account_url().await.unwrap();
+    assert!(account.as_str().ends_with("/swift/v1/AUTH_p1"), "{account}");
+    assert!(store.head("none").await.unwrap_err().is_not_found());
+    let headers = Headers::from([("x-container-meta-tier".to_owned(), "web".to_owned())]);
+    store.put("pictures", headers.clone()).await.unwrap();
+    let sent = canned.requests().pop().unwrap();
+    assert_eq!(
+        (
+            sent.method.as_str(),
+            sent.headers["x-container-meta-tier"].as_str()
+        ),
+        ("PUT", "web")
+    );
+    store.post("pictures", headers.clone()).await.unwrap();
+    store.post_account(headers).await.unwrap();
+    let found = store.head("pictures").await.unwrap();
+    assert_eq!(found["x-container-object-count"], "2");
+    let objects = store.objects("pictures", 5).await.unwrap();
+    assert_eq!(objects, ["2026/a.png", "b.png"]);
+    assert!(store.objects("empty", 5).await.unwrap().is_empty());
+    store.delete_object("pictures", &objects[0]).await.unwrap();
+    assert!(store.delete("pictures").await.unwrap_err().is_conflict());
 }

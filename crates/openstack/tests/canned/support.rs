@@ -280,7 +280,9 @@ fn token_body(url: &str, scoped: bool) -> Value {
             service("image", "/image"),
             service("network", "/network/"),
             service("volumev3", "/volume/v3/p1"),
-            service("alarm", "/alarm")
+            service("alarm", "/alarm"),
+            service("dns", "/dns"),
+            service("object-store", "/swift/v1/AUTH_p1")
         ]);
     }
     json!({"token": token})

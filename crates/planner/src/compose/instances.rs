@@ -118,17 +118,24 @@ fn server(launch: &BTreeMap<String, Expr>) -> Result<Vec<(String, Expr)>, &'stat
     if !launch.contains_key("ImageId") || !launch.contains_key("InstanceType") {
         return Err("its launch configuration needs `ImageId` and `InstanceType`");
     }
+    server_properties(launch)
+}
+
+/// Properties of a server from those that launch configurations share with `AWS::EC2::Instance`.
+pub(super) fn server_properties(
+    given: &BTreeMap<String, Expr>,
+) -> Result<Vec<(String, Expr)>, &'static str> {
     let plain = OF_SERVER.iter().filter_map(|(property, of_server)| {
-        let value = launch.get(*property)?;
+        let value = given.get(*property)?;
         Some(((*of_server).to_owned(), value.clone()))
     });
     let mut properties: Vec<(String, Expr)> = plain.collect();
-    if let Some(hints) = launch.get("NovaSchedulerHints") {
+    if let Some(hints) = given.get("NovaSchedulerHints") {
         let hints = map_of_pairs(hints);
         let hints = hints.ok_or("`NovaSchedulerHints` must be a list of `Key` and `Value`")?;
         properties.push(("scheduler_hints".to_owned(), hints));
     }
-    if let Some(devices) = launch.get("BlockDeviceMappings") {
+    if let Some(devices) = given.get("BlockDeviceMappings") {
         let volumes = volumes(devices);
         let volumes = volumes.ok_or(
             "each of `BlockDeviceMappings` needs a `DeviceName` and an `Ebs` with a `SnapshotId`",
@@ -140,7 +147,7 @@ fn server(launch: &BTreeMap<String, Expr>) -> Result<Vec<(String, Expr)>, &'stat
 
 /// A map from a list of `Key` and `Value`. A key that is repeated has a list of values, as in Heat. `None` for
 /// anything else.
-fn map_of_pairs(pairs: &Expr) -> Option<Expr> {
+pub(super) fn map_of_pairs(pairs: &Expr) -> Option<Expr> {
     let Expr::List(pairs) = pairs else {
         return None;
     };

@@ -1,4 +1,4 @@
-//! Flattens groups and nested templates before the passes.
+//! Flattens groups and nested templates before the passes, and translates types that Heat implements by others.
 //!
 //! Heat creates a separate stack for every group and every nested template. Stackloom does not: at plan time their
 //! members become ordinary resources named `<parent>/<member>` (`group/0`, `web/server`, `group/0/server`; `/` cannot
@@ -10,8 +10,9 @@
 //!   attribute values: the outputs, or `refs` and similar.
 //! - A reference to a parent's value is replaced by the expression of that value, if it is known: `get_attr: [web,
 //!   port]` becomes `get_resource: web/port`, so that the rules for ports see a port. The parent is still required: as
-//!   in Heat, a resource that refers to a group waits for all of it.
-//! - Members wait for all resources that their parent waits for, again as in Heat.
+//!   in Heat, a resource that refers to a group waits for all of it. A component that needs addresses only does not.
+//! - Members wait for all resources that their parent waits for, again as in Heat. Components, which Heat does not have,
+//!   are an exception: a member waits for those that it uses itself.
 //!
 //! Heat's checks of nested templates run here too, and report the file and line. Depth, recursion and the number of
 //! resources are limited, so that a small template cannot produce a huge plan.
@@ -46,8 +47,9 @@ use hot::{
         member_of_deployment_group,
     },
 };
-use types::Registry;
+use types::{Registry, ResourceType};
 
+mod amazon;
 mod batches;
 mod chain;
 mod deployments;
@@ -63,6 +65,7 @@ mod nested;
 mod references;
 mod scaling;
 
+pub use amazon::native_type;
 pub(crate) use batches::Pause;
 pub(crate) use described::overlay;
 pub use export::{FlatTemplate, FlattenInput, flatten_for_export};
@@ -114,7 +117,7 @@ pub(crate) fn flatten<'a>(
     model: Model,
     outputs: BTreeMap<String, OutputSpec>,
 ) -> Flat<'a> {
-    let is_plain = |written: &str| !is_parent(written);
+    let is_plain = |written: &str| !is_parent(written) && native_type(written).is_none();
     let unchanged = input.merged.aliases.is_empty()
         && model.iter().all(|(_, spec)| is_plain(&spec.resource_type));
     if unchanged {
@@ -135,6 +138,7 @@ pub(crate) fn flatten<'a>(
         diagnostics: Vec::new(),
         checked: HashSet::new(),
         metadata: HashMap::new(),
+        components: HashSet::new(),
         launches: HashMap::new(),
         pauses: Vec::new(),
         full: false,
@@ -207,6 +211,8 @@ struct Composer<'a> {
     checked: HashSet<(String, String)>,
     /// Metadata of groups' members, by full name.
     metadata: HashMap<String, Expr>,
+    /// Full names of the components, of the frames that are being flattened and of those before.
+    components: HashSet<String>,
     /// Properties of launch configurations, by full name. References in them have the names of their template.
     launches: HashMap<String, BTreeMap<String, Expr>>,
     pauses: Vec<Pause>,
@@ -218,7 +224,7 @@ struct Composer<'a> {
     checks: Arc<Budget>,
 }
 
-/// Values of a parent's attributes.
+/// Values of a resource's attributes, where these are not those of an object in the cloud.
 enum Parent {
     /// Members in order, by short name.
     Group { members: Vec<String> },
@@ -228,6 +234,8 @@ enum Parent {
     Deployments { members: Vec<String> },
     /// Expression of each output, with full names.
     Nested { outputs: BTreeMap<String, Expr> },
+    /// Availability zone of an `AWS::EC2::Instance`. It has no members; its attributes have Amazon's names.
+    Instance { zone: Option<Expr> },
 }
 
 impl Composer<'_> {
@@ -243,6 +251,10 @@ impl Composer<'_> {
             |spec: &ResourceSpec| member_of_deployment_group(&spec.resource_type).is_some();
         let all = model.into_list();
         for (name, spec) in &all {
+            let described = self.input.types.get(&spec.resource_type);
+            if described.is_some_and(ResourceType::is_component) {
+                self.components.insert(frame.full(name));
+            }
             if spec.resource_type == LAUNCH_CONFIGURATION {
                 let properties = spec.properties.clone();
                 self.launches.insert(frame.full(name), properties);
@@ -277,6 +289,9 @@ impl Composer<'_> {
             Target::Type(target) if target == CHAIN => self.chain(frame, name, spec),
             Target::Type(target) if let Some(member) = member_of_deployment_group(&target) => {
                 self.deployments(frame, name, spec, member);
+            }
+            Target::Type(target) if let Some(native) = native_type(&target) => {
+                self.translated(frame, name, spec, native);
             }
             Target::File { name: file, from } => self.nested(frame, name, spec, &file, from),
             Target::Type(target) => {
@@ -346,13 +361,15 @@ impl Composer<'_> {
         self.add(name, ResourceSpec { requires, ..spec });
     }
 
-    /// Full names of the resources that a resource waits for: explicit ones, and references in its properties.
+    /// Full names of the resources that the members of a resource wait for: explicit ones, and references in its
+    /// properties, except those to components.
     fn waits_for(&self, frame: &Frame<'_>, spec: &ResourceSpec) -> Vec<String> {
         let mentioned = spec.properties.values().flat_map(|value| {
             frame
                 .global_expr(value)
                 .resources()
                 .into_iter()
+                .filter(|name| !self.components.contains(*name))
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         });
@@ -464,6 +481,7 @@ pub fn validate(
     let is_looked_into = template.resources.iter().any(|resource| {
         let written = &resource.resource_type;
         is_parent(written)
+            || native_type(written).is_some()
             || signals::concerns(written)
             || services::missing_for(written, cloud).is_some()
     });

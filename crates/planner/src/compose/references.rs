@@ -9,12 +9,14 @@ use super::{
     expansion::{VALUES_MAX, too_large},
     frame::own_parts,
 };
+use types::catalog::Need;
 
 /// Replaces references in resources, in outputs, and in the values of parents.
 pub(super) fn replace_references(
     composer: &mut Composer<'_>,
     outputs: &mut BTreeMap<String, OutputSpec>,
 ) {
+    let types = composer.input.types;
     let mut resources = std::mem::take(&mut composer.resources);
     let mut resolver = Resolver {
         parents: &composer.parents,
@@ -25,15 +27,24 @@ pub(super) fn replace_references(
     };
     for (name, spec) in &mut resources {
         let mut parents_of_value: Vec<String> = Vec::new();
-        for value in spec.properties.values_mut() {
+        let described = types.get(&spec.resource_type);
+        let item = described.and_then(|described| described.component.as_ref());
+        let needs_address = |property: &str| {
+            let requirement = item.and_then(|item| item.requirement(property));
+            requirement.is_some_and(|requirement| requirement.needs == Need::Address)
+        };
+        for (property, value) in &mut spec.properties {
             let mentioned = value.resources();
             let of_parents = mentioned
                 .iter()
                 .filter(|name| resolver.parents.contains_key(**name));
             let of_parents: Vec<String> = of_parents.map(|name| (*name).to_owned()).collect();
             if !of_parents.is_empty() {
-                parents_of_value.extend(of_parents);
                 *value = resolver.put(value);
+                // The resources that the endpoints are made from are in the new value.
+                if !needs_address(property) {
+                    parents_of_value.extend(of_parents);
+                }
             }
         }
         spec.requires.extend(parents_of_value);
@@ -57,6 +68,7 @@ pub(super) fn replace_references(
                     given.push(("current_size".to_owned(), size_of(members)));
                     given
                 }
+                Parent::Instance { .. } => Vec::new(),
             };
             spec.properties.extend(given);
         }
@@ -125,7 +137,10 @@ impl Resolver<'_> {
                 let value = outputs.get("OS::stack_id")?;
                 self.below(name, value)
             }
-            Parent::Group { .. } | Parent::ScalingGroup { .. } | Parent::Deployments { .. } => None,
+            Parent::Group { .. }
+            | Parent::ScalingGroup { .. }
+            | Parent::Deployments { .. }
+            | Parent::Instance { .. } => None,
         }
     }
 
@@ -176,6 +191,23 @@ impl Resolver<'_> {
                 // As in Heat, a scaling group has no other attributes.
                 _ => None,
             },
+            // As in Heat, all names and addresses are the first address.
+            Parent::Instance { zone } => match key {
+                "PrivateDnsName" | "PublicDnsName" | "PrivateIp" | "PublicIp" => {
+                    let path = std::iter::once(Expr::text("first_address")).chain(rest);
+                    Some(Expr::GetAttr(name.to_owned(), path.collect()))
+                }
+                "AvailabilityZone" => {
+                    let zone = zone.clone().unwrap_or_else(|| {
+                        self.problems.push(format!(
+                            "`{name}` has no attribute `AvailabilityZone`: set its property of this name, or leave the reference out"
+                        ));
+                        Expr::Literal(serde_json::Value::Null)
+                    });
+                    Some(self.put(&zone).pick(rest))
+                }
+                _ => None,
+            },
         }
     }
 
@@ -205,6 +237,7 @@ impl Resolver<'_> {
         };
         let found = match parent {
             Parent::Nested { .. } => Some(member),
+            Parent::Instance { .. } => None,
             Parent::Group { members } | Parent::Deployments { members } => members
                 .iter()
                 .map(String::as_str)

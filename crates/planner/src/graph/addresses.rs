@@ -2,6 +2,9 @@
 //!
 //! A component does not wait for the set-up of the others then, but for all that their endpoints are made from: their
 //! servers, and the resources that their ports, shared inputs and secrets refer to. So components can require each other.
+//!
+//! The members of groups and nested templates are known in a plan only. In a template, connections between a component and
+//! such a parent give no order, except those of a component that waits for health.
 
 use std::collections::HashMap;
 
@@ -11,7 +14,8 @@ use types::{
     catalog::{CatalogItem, Need},
 };
 
-use super::{Node, target};
+use super::{Node, Rules, target};
+use crate::members::is_parent;
 
 /// Components among the nodes of a graph.
 pub(super) struct Components<'n, 'a> {
@@ -19,6 +23,7 @@ pub(super) struct Components<'n, 'a> {
     /// Index of each node, by name.
     pub known: &'n HashMap<&'a str, usize>,
     pub types: &'n Registry,
+    pub rules: Rules,
 }
 
 impl<'a> Components<'_, 'a> {
@@ -29,13 +34,25 @@ impl<'a> Components<'_, 'a> {
             .and_then(|item| item.requirement(property))
             .filter(|requirement| requirement.needs == Need::Address);
         let Some(requirement) = requirement else {
-            return value.resources();
+            let mut all = value.resources();
+            // Each member waits for what it uses of the component.
+            if self.stands_for_members(node) {
+                all.retain(|name| self.node(name).is_none_or(|of| self.item(of).is_none()));
+            }
+            return all;
         };
         providers(value)
             .iter()
             .flat_map(|provider| {
                 self.of_endpoint(node.name, &requirement.capability, provider)
-                    .unwrap_or_else(|| provider.resources())
+                    .unwrap_or_else(|| {
+                        let mut all = provider.resources();
+                        all.retain(|name| {
+                            self.node(name)
+                                .is_none_or(|of| !self.stands_for_members(of))
+                        });
+                        all
+                    })
             })
             .collect()
     }
@@ -48,7 +65,7 @@ impl<'a> Components<'_, 'a> {
         capability: &str,
         provider: &'a Expr,
     ) -> Option<Vec<&'a str>> {
-        let provider = self.nodes.get(*self.known.get(target(provider)?)?)?;
+        let provider = self.node(target(provider)?)?;
         let offered = self.item(provider)?.capability(capability)?;
         let properties = std::iter::once("host")
             .chain(offered.endpoint_inputs())
@@ -58,6 +75,15 @@ impl<'a> Components<'_, 'a> {
             .flat_map(Expr::resources)
             .collect();
         (!mentioned.contains(&consumer)).then_some(mentioned)
+    }
+
+    fn node(&self, name: &str) -> Option<&Node<'a>> {
+        self.nodes.get(*self.known.get(name)?)
+    }
+
+    /// True for groups and nested templates whose members are not among the nodes.
+    fn stands_for_members(&self, node: &Node<'_>) -> bool {
+        self.rules == Rules::Heat && is_parent(node.resource_type)
     }
 
     fn item(&self, node: &Node<'_>) -> Option<&CatalogItem> {

@@ -71,6 +71,7 @@ pub(crate) fn requirements<'a>(
         nodes,
         known: &known,
         types,
+        rules,
     };
     nodes
         .iter()

@@ -249,10 +249,10 @@ fn drop_repeated_warnings(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.retain(|one| one.is_error() || one.code != CODE || !refused.contains(&one.path));
 }
 
-/// The error for a circle that resources of passes close, at the first resource of it in the text.
+/// The error for a circle that members of groups or resources of passes close, at the first resource of it in the text.
 fn circle_added(circle: &[String], flat: &compose::Flat<'_>) -> Diagnostic {
     let message = format!(
-        "with the resources that the plan adds, these resources wait for each other in a circle: `{}`",
+        "with members of groups and the resources that the plan adds, these resources wait for each other in a circle: `{}`",
         circle.join("` → `")
     );
     let located = |name: &String| {

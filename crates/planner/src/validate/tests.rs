@@ -59,14 +59,14 @@ fn structure() {
 fn types_and_properties() {
     insta::assert_snapshot!(problems(&resources("
   a: {type: OS::Nova::Sever}
-  b: {type: OS::Swift::Container}
+  b: {type: OS::Zun::Container, properties: {image: nginx}}
   c: {type: Stackloom::Catalog::ngnix}
   d: {type: Nonsense}
   e: {type: OS::Neutron::Subnet, properties: {nettwork: x, cidr: 10.0.0/24, ip_version: 5, enable_dhcp: maybe, dns_nameservers: {}}}
   f: {type: OS::Neutron::SecurityGroup, properties: {rules: [{direction: in, port_range_min: 99999}, {ports: 1}]}}
 ")), @r"
     4:7 Error resource-type-unknown resources.a.type: there is no resource type `OS::Nova::Sever`; did you mean `OS::Nova::Server`?
-    5:7 Warning resource-type-not-deployable resources.b.type: `OS::Swift::Container` is kept in the template, but Stackloom cannot deploy it yet
+    5:7 Warning resource-type-not-deployable resources.b.type: `OS::Zun::Container` is kept in the template, but Stackloom cannot deploy it yet
     6:7 Error resource-type-unknown resources.c.type: there is no resource type `Stackloom::Catalog::ngnix`; did you mean `Stackloom::Catalog::nginx`?
     7:7 Error resource-type-unknown resources.d.type: there is no resource type `Nonsense`
     8:3 Error property-missing resources.e: `e` needs the property `network`: the network that it belongs to

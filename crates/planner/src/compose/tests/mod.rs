@@ -546,6 +546,7 @@ fn a_group_that_cannot_be_flattened_gives_a_reason() {
     );
 }
 
+mod amazon;
 mod asked;
 mod given;
 mod groups;

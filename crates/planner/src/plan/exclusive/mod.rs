@@ -50,6 +50,9 @@ const MEMBER: &str = "OS::Octavia::PoolMember";
 const MONITOR: &str = "OS::Octavia::HealthMonitor";
 const L7_POLICY: &str = "OS::Octavia::L7Policy";
 const L7_RULE: &str = "OS::Octavia::L7Rule";
+const CONTAINER: &str = "OS::Swift::Container";
+const ZONE: &str = "OS::Designate::Zone";
+const RECORD_SET: &str = "OS::Designate::RecordSet";
 
 /// Value that only one resource can hold.
 struct Exclusive {
@@ -209,6 +212,17 @@ const TABLE: &[Exclusive] = &[
     exclusive(MONITOR, "a pool has one health monitor", |monitor| {
         claims::all_of(monitor, &["pool"])
     }),
+    exclusive(CONTAINER, "a container's name is taken", |one| {
+        claims::all_of(one, &["name"])
+    }),
+    exclusive(ZONE, "a zone's name is taken", |zone| {
+        claims::all_of(zone, &["name"])
+    }),
+    exclusive(
+        RECORD_SET,
+        "a zone has one record set of a name and type",
+        |one| claims::all_of(one, &["zone", "name", "type"]),
+    ),
 ];
 
 const NO_SUBNET_NAMED: &str = "ports that name no subnet would get an address of it";

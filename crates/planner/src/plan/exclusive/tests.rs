@@ -339,6 +339,11 @@ fn a_name_in_use_is_released_first() {
             "name: watcher",
             "name: watcher, domain: default",
         ),
+        (
+            "OS::Designate::Zone",
+            "name: example.org., email: a@example.org",
+            "name: example.org., type: SECONDARY, primaries: [192.0.2.1]",
+        ),
     ] {
         let before = resources(&format!(
             "\n  one: {{type: {of}, properties: {{{properties}}}}}\n"

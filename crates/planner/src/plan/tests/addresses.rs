@@ -90,6 +90,84 @@ fn two_components_require_each_other_one_by_its_address() {
     check_order(plan.workflow.as_ref().unwrap());
 }
 
+const GROUP: &str = "  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}
+  gate:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: net}}]}
+  proxy:
+    type: Stackloom::Catalog::haproxy
+    properties: {host: {get_resource: gate}, backends: {get_attr: [web, outputs_list, site]}}
+  web:
+    type: OS::Heat::AutoScalingGroup
+    properties:
+      min_size: 1
+      max_size: 3
+      desired_capacity: 2
+      resource: {type: web.yaml, properties: {net: {get_resource: net}, proxy: {get_resource: proxy}}}
+";
+
+/// A member of the group: a web server that waits for the health of the proxy.
+const MEMBER: &str = "heat_template_version: 2021-04-16
+parameters: {net: {type: string}, proxy: {type: string}}
+resources:
+  server:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_param: net}}]}
+  nginx:
+    type: Stackloom::Catalog::nginx
+    properties: {host: {get_resource: server}, upstream: [{get_param: proxy}]}
+outputs:
+  site: {value: {get_resource: nginx}}
+";
+
+fn plan_of_group(types: &Registry, member: &str) -> Plan {
+    let files = [("web.yaml".to_owned(), member.to_owned())];
+    plan(&PlanInput {
+        document: &Document::parse(resources(GROUP)),
+        bundle: &Bundle::new(files, []),
+        parameters: &BTreeMap::new(),
+        deployed: &Deployed::default(),
+        types,
+        cloud: &cloud(),
+    })
+}
+
+#[test]
+fn a_circle_through_a_group_is_resolved_by_the_addresses_of_its_members() {
+    let plan = plan_of_group(&by_address(), MEMBER);
+    let proxy = before(&plan, "proxy:configure").unwrap();
+    assert!(proxy.contains(&"web/0/server:create"), "{proxy:?}");
+    assert!(proxy.contains(&"web/1/server:create"), "{proxy:?}");
+    assert!(
+        !proxy.iter().any(|step| step.contains("nginx")),
+        "{proxy:?}"
+    );
+    let member = before(&plan, "web/1/nginx:configure").unwrap();
+    assert!(member.contains(&"proxy:configure"), "{member:?}");
+    let server = before(&plan, "web/1/server:create").unwrap();
+    assert!(
+        !server.iter().any(|step| step.contains("proxy")),
+        "{server:?}"
+    );
+    check_order(plan.workflow.as_ref().unwrap());
+}
+
+#[test]
+fn a_circle_by_health_through_a_group_is_an_error() {
+    let member = MEMBER
+        .replace("::nginx", "::haproxy")
+        .replace("upstream", "backends");
+    let plan = plan_of_group(&types(), &member);
+    assert!(plan.workflow.is_none());
+    let problem = listing(&plan.diagnostics);
+    assert!(
+        problem.contains("circular-reference") && problem.contains("/nginx"),
+        "{problem}"
+    );
+}
+
 #[test]
 fn a_circle_by_health_is_an_error_with_a_way_out() {
     let template = circle()

@@ -199,8 +199,10 @@ outputs:
 
 #[test]
 fn unsupported_types_are_refused_by_a_plan() {
-    let plan = plan_of(&resources("  objects: {type: OS::Swift::Container}\n"));
-    insta::assert_snapshot!(listing(&plan.diagnostics), @"3:13 Error resource-type-not-deployable resources.objects.type: `objects` cannot be deployed yet: Stackloom has no driver for `OS::Swift::Container`; remove it, or deploy it with Heat");
+    let plan = plan_of(&resources(
+        "  files: {type: OS::Zun::Container, properties: {image: nginx}}\n",
+    ));
+    insta::assert_snapshot!(listing(&plan.diagnostics), @"3:11 Error resource-type-not-deployable resources.files.type: `files` cannot be deployed yet: Stackloom has no driver for `OS::Zun::Container`; remove it, or deploy it with Heat");
     assert_eq!(plan.changes.len(), 1, "it is shown all the same");
 }
 
