@@ -410,7 +410,8 @@ async fn a_service_that_accepts_and_never_answers_is_unhealthy_at_the_time_limit
         panic!("{page:#?}")
     };
     let (route, gateway) = (server.behind(None), Gateway::default());
-    let mut subject = Subject::new(&page, &serde_json::Map::new(), route, pair.private.clone());
+    let given = serde_json::Map::new();
+    let mut subject = Subject::new("page", &page, &given, route, pair.private.clone());
     let until = Instant::now() + PATIENCE;
     while subject.attempt(accepts, &gateway).await.is_err() {
         assert!(Instant::now() < until, "nobody listens");

@@ -137,7 +137,8 @@ impl Engine {
             let given: Map<_, _> = given
                 .filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)))
                 .collect();
-            let subject = Subject::new(described, &given, route.clone(), private_key.clone());
+            let private_key = private_key.clone();
+            let subject = Subject::new(&one.name, described, &given, route.clone(), private_key);
             Ok(Examination {
                 checks: subject.checks(described),
                 subject,

@@ -20,6 +20,8 @@ use crate::{
     ssh::{Client, Gateway, Output, Route, SshError},
 };
 
+/// Variable of a command with the component's name.
+const COMPONENT: &str = "stackloom_component";
 /// Maximum size of an HTTP answer that is read.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 /// Maximum size of a command's output in an error message.
@@ -52,15 +54,18 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A component with these inputs at the end of the route.
+    /// The component of this name and with these inputs, at the end of the route.
     pub fn new(
+        name: &str,
         item: &CatalogItem,
         given: &Map<String, Value>,
         route: Route,
         private_key: Zeroizing<String>,
     ) -> Subject {
+        let mut inputs = address::inputs(item, given);
+        inputs.insert(COMPONENT.to_owned(), name.into());
         Subject {
-            inputs: address::inputs(item, given),
+            inputs,
             route,
             private_key,
             connection: None,

@@ -31,12 +31,13 @@ pub struct HealthWait {
 
 impl HealthWait {
     pub fn new(
+        name: &str,
         item: &CatalogItem,
         given: &Map<String, Value>,
         route: Route,
         private_key: Zeroizing<String>,
     ) -> HealthWait {
-        let subject = Subject::new(item, given, route, private_key);
+        let subject = Subject::new(name, item, given, route, private_key);
         HealthWait {
             checks: subject.checks(item),
             subject,

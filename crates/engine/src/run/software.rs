@@ -51,7 +51,8 @@ impl Attempt {
         self.log
             .info(format!("Running role `{role}` on `{host}`"))
             .await;
-        let wait = HealthWait::new(&item.described, &given, route.clone(), private_key.clone());
+        let described = &item.described;
+        let wait = HealthWait::new(&name, described, &given, route.clone(), private_key.clone());
         let job = self.job(files, ansible::playbook_command(), route, private_key);
         let takes = |result: &str| address::takes_result(&item.described, result);
         let output = self.in_sandbox(&job, &takes, detached).await?;

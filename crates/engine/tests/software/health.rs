@@ -190,3 +190,78 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
     assert!(nginx.checked > begun);
     all_goes(bench, &started.deployment).await;
 }
+
+const JOB: &str = "heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: front}, cidr: 10.40.1.0/24}
+  web:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}
+  tidy:
+    type: Stackloom::Catalog::job
+    properties: {host: {get_resource: web}, schedule: '@monthly', script: test ! -e /root/broken}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_job_is_unhealthy_after_a_failed_run_and_without_its_timer() {
+    let bench = on_docker("engine-job", "172.31.40.0/24", BOOT).await;
+    let started = bench.start(JOB).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let id = &started.deployment;
+    let command = async |request: CommandRequest| {
+        let command = bench.engine.command(&bench.actor, id, request).await;
+        story(&bench, &command.unwrap().run).await.0.state
+    };
+    let on_the_server = async |script: &str| {
+        let request = CommandRequest {
+            servers: Some(CommandServers::All(AllServers::All)),
+            script: Some(script.into()),
+            ..CommandRequest::default()
+        };
+        assert_eq!(command(request).await, RunState::Succeeded, "{script}");
+    };
+    let run_now = async || {
+        let request = CommandRequest {
+            component: Some("tidy".into()),
+            command: Some("run".into()),
+            ..CommandRequest::default()
+        };
+        command(request).await
+    };
+    let check = async || bench.engine.check(&bench.actor, id).await.unwrap();
+    let texts = |check: &api::Check| -> Vec<String> {
+        let findings = check.findings.iter();
+        let findings = findings.map(|one| format!("{}: {}", one.resource, one.text));
+        findings.collect()
+    };
+    assert_eq!(check().await.findings, []);
+
+    on_the_server("touch /root/broken").await;
+    assert_eq!(run_now().await, RunState::Failed);
+    let failed = "tidy: The last run succeeded: exit status 1";
+    assert_eq!(texts(&check().await), [failed]);
+
+    on_the_server("rm /root/broken; systemctl stop 'stackloom-tidy-*.timer'").await;
+    assert_eq!(run_now().await, RunState::Succeeded);
+    let found = check().await;
+    let stopped = "tidy: The timer is active: exit status 1";
+    assert_eq!(texts(&found), [stopped]);
+
+    let request = RepairRequest {
+        check: found.id,
+        ..RepairRequest::default()
+    };
+    let repair = bench
+        .engine
+        .repair(&bench.actor, id, request, bench::facts());
+    let (run, _) = story(&bench, &repair.await.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(check().await.findings, []);
+    all_goes(bench, id).await;
+}

@@ -65,7 +65,8 @@ pub enum Probe {
         /// Type of the record.
         record: RecordType,
     },
-    /// A command of the server's shell ends with exit status 0. The inputs that it names are variables of the shell.
+    /// A command of the server's shell ends with exit status 0. The inputs that it names are variables of the shell, and
+    /// so is the component's name, `stackloom_component`.
     Command {
         /// Text of the command.
         command: String,

@@ -18,6 +18,9 @@ const LOCK: &str = "    lock_timeout: 300
   delay: 10
 ";
 
+/// The directory of systemd's units, which systemd reads again after a change.
+const UNITS: &str = "/etc/systemd/system/";
+
 /// An option in the role's argument specification.
 struct Spec<'r> {
     name: &'r str,
@@ -123,7 +126,7 @@ impl Recipe {
                 format!("- {{title: {title}, tcp: {}}}", port.option)
             });
         } else if !self.service.is_empty() {
-            let command = quoted(&format!("service {} status", self.service));
+            let command = quoted(&format!("systemctl is-active {}", self.service));
             section(&mut text, "health", [command], |command| {
                 format!("- {{title: The service runs, command: {command}}}")
             });
@@ -292,6 +295,9 @@ impl Recipe {
                 line(&mut text, format_args!("    - {}", quoted(&file.path)));
             }
             text.push('\n');
+            if self.files.iter().any(|file| file.path.starts_with(UNITS)) {
+                text.push_str("- name: Reload systemd\n  ansible.builtin.systemd:\n    daemon_reload: true\n\n");
+            }
         }
         if !self.packages.is_empty() {
             let packages = quoted_list(&self.packages);
@@ -308,7 +314,7 @@ impl Recipe {
     fn restart(&self) -> String {
         let service = quoted(&self.service);
         format!(
-            "- name: Restart the service\n  ansible.builtin.service:\n    name: {service}\n    state: restarted\n"
+            "- name: Restart the service\n  ansible.builtin.systemd:\n    name: {service}\n    state: restarted\n    daemon_reload: true\n"
         )
     }
 

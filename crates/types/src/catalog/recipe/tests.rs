@@ -124,6 +124,17 @@ fn the_role_installs_writes_starts_and_can_be_removed() {
 }
 
 #[test]
+fn systemd_reads_a_unit_of_the_role_again() {
+    let mut recipe = lighttpd();
+    assert!(!recipe.files()["tasks/remove.yml"].contains("daemon_reload"));
+    recipe.files[0].path = "/etc/systemd/system/lighttpd.service".into();
+    let files = recipe.files();
+    for tasks in ["handlers/main.yml", "tasks/restart.yml", "tasks/remove.yml"] {
+        assert!(files[tasks].contains("daemon_reload: true"), "{tasks}");
+    }
+}
+
+#[test]
 fn the_form_of_the_next_version_is_filled_from_the_role() {
     let recipe = lighttpd();
     let files = recipe.files();
@@ -162,7 +173,7 @@ fn a_service_without_a_port_is_asked_whether_it_runs() {
         files: vec![],
         ..lighttpd()
     };
-    let command = "service lighttpd status".to_owned();
+    let command = "systemctl is-active lighttpd".to_owned();
     assert_eq!(parsed(&recipe).health[0].probe, Probe::Command { command });
 }
 
