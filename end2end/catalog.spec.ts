@@ -155,7 +155,7 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
   });
 });
 
-test('an item is published from a folder of a git repository', async ({ page }) => {
+test('an item is taken from a folder of a git repository, for a test and to be published', async ({ page }) => {
   test.skip(!readsGit, 'the server reads no repositories');
   await login(page);
   const [host = ''] = await api<string[]>(page, 'GET', '/git-hosts');
@@ -169,19 +169,23 @@ test('an item is published from a folder of a git repository', async ({ page }) 
   git('add', '--all');
   git('-c', 'user.name=x', '-c', 'user.email=x@example.org', 'commit', '--message=x');
   const server = await serveGit(root, Number(host.split(':')[1]));
-  const publish = async (url: string) => {
+  const take = async (url: string, action: 'Test' | 'Publish') => {
     await page.getByRole('button', { name: 'From git' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Publish from a git repository' });
+    const dialog = page.getByRole('dialog', { name: 'Item from a git repository' });
     await dialog.getByLabel('Repository', { exact: true }).fill(url);
     await dialog.getByLabel('Folder', { exact: true }).fill('greeter');
-    await dialog.getByRole('button', { name: 'Publish' }).click();
+    await dialog.getByRole('button', { name: action }).click();
   };
   try {
     await page.goto('/catalog');
-    await publish(`https://${host}/items`);
+    await take(`https://${host}/items`, 'Test');
+    const dialog = page.getByRole('dialog', { name: 'Test the draft' });
+    await expect(dialog.getByRole('article')).toContainText('Greeter of git', { timeout: 30_000 });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await take(`https://${host}/items`, 'Publish');
     await expect(page.getByText('Greeter of git 1.0.0 is in the catalogue')).toBeVisible({ timeout: 30_000 });
     await expect(page.locator('[data-item="git-greeter"]')).toBeVisible();
-    await publish('https://git.example.org/items');
+    await take('https://git.example.org/items', 'Publish');
     await expect(alert(page)).toContainText('its host is not among those that this server reads');
   } finally {
     server.close();
@@ -243,7 +247,7 @@ test('a draft is listed until somebody deletes it', async ({ page }) => {
   await expect(row).toHaveCount(0);
 });
 
-test('a role of Galaxy is described by a form, and published', async ({ page }) => {
+test('a role of Galaxy is described by a form, tested as a draft, and published', async ({ page }) => {
   await login(page);
   await page.goto('/catalog');
   const role = {
@@ -251,16 +255,31 @@ test('a role of Galaxy is described by a form, and published', async ({ page }) 
     'defaults/main.yml': 'pager_port: 8080\npager_title: Hello\n',
     'tasks/main.yml': '- ansible.builtin.debug: {msg: "{{ pager_title }}"}\n',
   };
-  await upload(page, pack('pager', role));
+  await expect(page.getByRole('button', { name: 'Test a draft' })).toBeEnabled({ timeout: 60_000 });
+  await page.getByLabel('Draft of an item (tar.gz or zip)').setInputFiles(pack('pager', role));
   const dialog = page.getByRole('dialog', { name: 'Describe the role' });
-  await expect(dialog.getByLabel('Name', { exact: true })).toHaveValue('pager');
+  const about = dialog.getByRole('group', { name: 'About' });
+  await expect(about.getByLabel('Name', { exact: true })).toHaveValue('pager');
   await expect(dialog).toContainText('The role supports EL.');
   await expect(dialog.getByRole('group', { name: 'port 1' }).getByLabel('Option')).toHaveValue('pager_port');
-  await dialog.getByLabel('Title').fill('');
+  await about.getByLabel('Title').fill('');
   await dialog.getByRole('button', { name: 'Publish' }).click();
-  await expect(dialog.getByLabel('Title')).toHaveAttribute('aria-invalid', 'true');
-  await dialog.getByLabel('Title').fill('Pager');
+  await expect(about.getByLabel('Title')).toHaveAttribute('aria-invalid', 'true');
+  await about.getByLabel('Title').fill('Pager');
+  const preview = dialog.getByRole('region', { name: 'Preview' });
+  await expect(preview.getByRole('article')).toContainText('Pager');
+  await expect(preview.getByRole('group', { name: 'Inspector' }).getByLabel('Pager title', { exact: true })).toHaveAttribute('placeholder', 'Hello');
   await shoot(page, 'catalog-role');
+
+  await dialog.getByRole('button', { name: 'Test', exact: true }).click();
+  const tested = page.getByRole('dialog', { name: 'Test the draft' });
+  await expect(tested.getByRole('article')).toContainText('1.0.0-draft.');
+  await tested.getByRole('button', { name: 'Cancel' }).click();
+  await expect(page.getByRole('region', { name: 'Drafts' }).getByRole('row', { name: 'pager' })).toBeVisible();
+
+  // What was typed is there again when the same role is published.
+  await upload(page, pack('pager', role));
+  await expect(about.getByLabel('Title')).toHaveValue('Pager');
   await dialog.getByRole('button', { name: 'Publish' }).click();
   await expect(page.getByText('Pager 1.0.0 is in the catalogue')).toBeVisible();
   await page.locator('[data-item="pager"]').getByRole('link', { name: 'Pager' }).click();

@@ -99,9 +99,11 @@ pub async fn item_publish(source: &ItemSource, manifest: Option<&str>) -> Answer
     send_source(&format!("/catalog{}", query.unwrap_or_default()), source).await
 }
 
-/// `POST /catalog?draft=true`: stores a draft.
-pub async fn item_draft(source: &ItemSource) -> Answer<CatalogEntry> {
-    send_source("/catalog?draft=true", source).await
+/// `POST /catalog?draft=true`: stores a draft, with the manifest of a role that has none.
+pub async fn item_draft(source: &ItemSource, manifest: Option<&str>) -> Answer<CatalogEntry> {
+    let query = manifest.map(|text| format!("&manifest={}", browser::encode(text)));
+    let path = format!("/catalog?draft=true{}", query.unwrap_or_default());
+    send_source(&path, source).await
 }
 
 /// `GET /catalog/{item}/deployments`.

@@ -87,13 +87,34 @@ impl Upload {
                 self.items.reload();
                 Ok(())
             }
-            Err(problem) if has_no_manifest(&problem) => {
-                let draft = client::role_draft(&source).await?;
-                self.bare.try_set(Some(BareRole { source, draft }));
-                Ok(())
-            }
+            Err(problem) if has_no_manifest(&problem) => self.describe(source).await,
             Err(problem) => Err(problem),
         }
+    }
+
+    /// Opens the form for the manifest of a role that has none.
+    async fn describe(self, source: ItemSource) -> client::Answer<()> {
+        let draft = client::role_draft(&source).await?;
+        self.bare.try_set(Some(BareRole { source, draft }));
+        Ok(())
+    }
+
+    /// Stores a draft of an item, and opens the dialog of its test.
+    pub fn try_out(self, source: ItemSource) {
+        if self.test.is_busy.get_untracked() {
+            return;
+        }
+        self.problem.set(None);
+        leptos::task::spawn_local(async move {
+            let stored = self.test.start(client::item_draft(&source, None)).await;
+            let shown = match stored {
+                Err(problem) if has_no_manifest(&problem) => self.describe(source).await,
+                stored => stored,
+            };
+            if let Err(problem) = shown {
+                self.problem.try_set(Some(problem));
+            }
+        });
     }
 
     /// True while something is published.
@@ -110,9 +131,7 @@ impl Upload {
         let input = self.draft_input.get_untracked();
         let file = input.and_then(|input| input.files()?.get(0));
         if let Some(file) = file {
-            let source = ItemSource::File(file);
-            self.test
-                .begin(async move { client::item_draft(&source).await });
+            self.try_out(ItemSource::File(file));
         }
     }
 
