@@ -228,7 +228,7 @@ test('an archive that is no item is refused in words, with the place', async ({ 
   await expect(alert(page)).toContainText('not a complete tar.gz archive');
 });
 
-test('a draft is listed until somebody deletes it', async ({ page }) => {
+test('a draft is previewed, checked, and listed until somebody deletes it', async ({ page }) => {
   await login(page);
   await page.goto('/catalog');
   await expect(page.getByRole('button', { name: 'Test a draft' })).toBeEnabled({ timeout: 60_000 });
@@ -240,6 +240,11 @@ test('a draft is listed until somebody deletes it', async ({ page }) => {
   await row.getByRole('link', { name: 'passing' }).click();
   await expect(page.getByText('This version is a draft')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Add to design' })).toHaveCount(0);
+  const preview = page.getByRole('region', { name: 'Preview' });
+  await expect(preview.getByRole('region', { name: 'Palette' })).toContainText('Passing');
+  await page.getByRole('button', { name: 'Check' }).click();
+  const findings = page.getByRole('region', { name: 'Findings of ansible-lint' });
+  await expect(findings).toContainText('name[missing]', { timeout: 60_000 });
   await page.goBack();
   await row.getByRole('button', { name: /^Delete the draft/ }).click();
   await page.getByRole('dialog', { name: 'Delete the draft of passing?' }).getByRole('button', { name: 'Delete' }).click();

@@ -116,9 +116,10 @@ pub async fn role_draft(source: &ItemSource) -> Answer<RoleDraft> {
     send_source("/roles", source).await
 }
 
-/// `GET /catalog/{item}/lint`.
-pub async fn item_lint(item: &str) -> Answer<Vec<LintFinding>> {
-    get(&format!("/catalog/{}/lint", browser::encode(item))).await
+/// `GET /catalog/{item}/lint?version=...`.
+pub async fn item_lint(item: &str, version: &str) -> Answer<Vec<LintFinding>> {
+    let [item, version] = [item, version].map(browser::encode);
+    get(&format!("/catalog/{item}/lint?version={version}")).await
 }
 
 /// `POST /recipes/lint`.

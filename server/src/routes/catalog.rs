@@ -186,15 +186,21 @@ pub async fn role(
     Ok(Json(services.engine.role_draft(archive).await?))
 }
 
-/// Findings of Ansible's linter on the newest version of an item, from a sandbox.
-#[utoipa::path(get, path = "/api/v1/catalog/{item}/lint", tag = "catalogue", params(("item" = String, Path)), responses((status = 200, body = Vec<LintFinding>)))]
+/// Findings of Ansible's linter on an item, from a sandbox: on its newest version, or the named one, which can be a draft.
+#[utoipa::path(
+    get, path = "/api/v1/catalog/{item}/lint", tag = "catalogue",
+    params(("item" = String, Path), ("version" = Option<String>, Query)), responses((status = 200, body = Vec<LintFinding>))
+)]
 pub async fn lint(
     State(services): State<Services>,
     caller: Caller,
     Path(name): Path<String>,
+    Query(VersionQuery { version }): Query<VersionQuery>,
 ) -> Result<Json<Vec<LintFinding>>> {
     let _slot = upload_slot(&services, &caller)?;
-    Ok(Json(services.engine.lint(caller.tenant(), &name).await?))
+    let engine = &services.engine;
+    let findings = engine.lint(caller.tenant(), &name, version.as_deref());
+    Ok(Json(findings.await?))
 }
 
 /// Hosts of git repositories whose items can be published, as the server's operator lists them.

@@ -368,6 +368,8 @@ async fn a_draft_is_planned_only_by_who_names_its_version() {
         json!([])
     );
     assert_eq!(problem(other.get(&place).await).await, hidden);
+    let checked = place.replace('?', "/lint?");
+    assert_eq!(problem(other.get(&checked).await).await, hidden);
     assert_eq!(problem(plan(&other, named.clone()).await).await, hidden);
     let deployment = json!({"name": "test", "template": TEMPLATE, "versions": named});
     let refused = other.post("/api/v1/deployments", &deployment).await;

@@ -27,6 +27,7 @@ use crate::{
     links,
     load::Load,
     markdown::Markdown,
+    pages::item_preview::ItemPreview,
     session::use_session,
     ui::{Icon, ItemIcon, data_table, skeleton},
 };
@@ -91,7 +92,7 @@ fn Body(
     let is_newest = newest.as_ref() == Some(&item.version);
     let newest = newest.filter(|newest| *newest != item.version);
     let is_draft = is_draft(&item.version);
-    let is_own = uploaded.is_some() && is_newest;
+    let is_uploaded = uploaded.is_some();
     let fact =
         |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
     let listens = item
@@ -132,13 +133,14 @@ fn Body(
                     "Next version"
                 </a>
             })}
-            {is_own.then(|| {
-                let name = name.clone();
+            {is_uploaded.then(|| {
+                let (name, version) = (name.clone(), item.version.clone());
+                let check = move |_| {
+                    let (name, version) = (name.clone(), version.clone());
+                    lint.run(async move { client::item_lint(&name, &version).await });
+                };
                 view! {
-                    <button
-                        type="button" class="button" disabled=move || lint.is_busy.get()
-                        on:click=move |_| { let name = name.clone(); lint.run(async move { client::item_lint(&name).await }) }
-                    >
+                    <button type="button" class="button" disabled=move || lint.is_busy.get() on:click=check>
                         <Icon name="wrench" />
                         "Check"
                     </button>
@@ -169,6 +171,12 @@ fn Body(
         <LintFindings lint />
         <div class="item-columns">
             <div>
+                {is_draft.then(|| view! {
+                    <section class="section item-preview" aria-label="Preview">
+                        <h2>"Preview"</h2>
+                        <ItemPreview item=Signal::stored(Some(item.clone())) />
+                    </section>
+                })}
                 {(!item.readme.trim().is_empty()).then(|| view! { <Markdown text=without_title(&item.readme) /> })}
                 <Inputs inputs=item.inputs.clone() />
                 <Outputs item=item.clone() />
