@@ -192,9 +192,18 @@ test('an item is taken from a folder of a git repository, for a test and to be p
   }
 });
 
-test('an item\'s page tells when a component of it is healthy, what it is connected to, and where it is used', async ({ page }) => {
+test('an item is found by what it is connected to, and its page tells when a component of it is healthy, what it is connected to, and where it is used', async ({ page }) => {
   await login(page);
-  await page.goto('/catalog/wordpress');
+  await page.goto('/catalog');
+  const card = (item: string) => page.locator(`[data-item="${item}"]`);
+  const search = page.getByRole('searchbox', { name: 'Search the catalogue' });
+  await expect(card('nginx')).toBeVisible();
+  await search.fill('mysql');
+  await expect(card('nginx')).toHaveCount(0);
+  await expect(card('mariadb')).toBeVisible();
+  await page.getByRole('button', { name: 'web', exact: true }).click();
+  await expect(card('mariadb')).toHaveCount(0);
+  await card('wordpress').getByRole('link', { name: 'WordPress' }).click();
   const relations = page.getByRole('region', { name: 'Relations' });
   await expect(relations.getByRole('list', { name: 'Needs' }).getByRole('link', { name: 'MariaDB' })).toBeVisible();
   await expect(relations.getByRole('list', { name: 'Offers' }).getByRole('link', { name: 'HAProxy' })).toBeVisible();
