@@ -6,7 +6,7 @@ use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::stack::{Client, Stack, json, problem};
+use crate::stack::{Client, Stack, cookie, json, problem};
 
 /// The server's own items, by name.
 const OWN: &[&str] = &[
@@ -188,6 +188,30 @@ async fn a_version_stays_what_it_is() {
     let ours = item("nginx", "9.0.0", "- debug:");
     let taken = (409, "item-name-taken".to_owned());
     assert_eq!(problem(upload(&demo, ours).await).await, taken);
+}
+
+#[tokio::test]
+async fn another_member_tests_a_change_of_an_item_and_does_not_publish_it() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let token = crate::keystone::token("max", "demo");
+    let own = json!({"cloud": "test", "token": token});
+    let answer = stack.stranger().post("/api/v1/login", &own).await;
+    let max = stack.with_cookie(&cookie(&answer));
+    let first = item("greeter", "1.0.0", "- debug:");
+    assert_eq!(upload(&demo, first).await.status(), 201);
+    let change = item("greeter", "1.1.0", "- debug: {msg: x}");
+    let draft = max
+        .request(Method::POST, "/api/v1/catalog")
+        .query(&[("draft", "true")])
+        .header(header::CONTENT_TYPE, "application/gzip")
+        .body(change.clone());
+    assert_eq!(draft.send().await.unwrap().status(), 201);
+    let refused = json(upload(&max, change.clone()).await, 403).await;
+    assert_eq!(refused["code"], "item-owned");
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(detail.contains("demo"), "{detail}");
+    assert_eq!(upload(&demo, change).await.status(), 201);
 }
 
 #[tokio::test]
