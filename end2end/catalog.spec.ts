@@ -118,7 +118,7 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
 
   await test.step('the page of the older version says what the newer one changes', async () => {
     await page.goto('/catalog/greeter');
-    await page.getByRole('link', { name: '1.0.0', exact: true }).click();
+    await page.getByRole('region', { name: 'Deployments' }).getByRole('link', { name: '1.0.0', exact: true }).click();
     await expect(page).toHaveURL(/version=1\.0\.0$/);
     const newer = page.getByRole('region', { name: 'Newer version' });
     await newer.getByText('tasks/main.yml').click();

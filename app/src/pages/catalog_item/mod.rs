@@ -221,17 +221,21 @@ fn Body(
 /// The deployments that use the item.
 #[component]
 fn Uses(item: String) -> impl IntoView {
+    let name = item.clone();
     let uses = Load::new(move || {
         let item = item.clone();
         async move { client::item_uses(&item).await }
     });
-    let list = |uses: Vec<api::ItemUse>| {
+    let list = move |uses: Vec<api::ItemUse>| {
         if uses.is_empty() {
             return view! { <p class="quiet">"No deployment uses it yet."</p> }.into_any();
         }
         let uses = uses.into_iter().map(|one| {
             let href = format!("/deployments/{}", browser::encode(&one.deployment));
-            let version = one.version.map(|version| format!("{version}: "));
+            let version = one.version.map(|version| {
+                let href = links::item(&name, Some(&version));
+                view! { <a class="link" href=href>{version}</a>": " }
+            });
             view! {
                 <li>
                     <a class="link" href=href>{one.name}</a>
