@@ -254,6 +254,7 @@ test('a draft is previewed, checked, and listed until somebody deletes it', asyn
   await page.getByRole('button', { name: 'Check' }).click();
   const findings = page.getByRole('region', { name: 'Findings of ansible-lint' });
   await expect(findings).toContainText('name[missing]', { timeout: 60_000 });
+  await expect(page.getByRole('button', { name: 'Publish' })).toBeEnabled();
   await page.goBack();
   await row.getByRole('button', { name: /^Delete the draft/ }).click();
   await page.getByRole('dialog', { name: 'Delete the draft of passing?' }).getByRole('button', { name: 'Delete' }).click();
@@ -289,13 +290,17 @@ test('a role of Galaxy is described by a form, tested as a draft, and published'
   const tested = page.getByRole('dialog', { name: 'Test the draft' });
   await expect(tested.getByRole('article')).toContainText('1.0.0-draft.');
   await tested.getByRole('button', { name: 'Cancel' }).click();
-  await expect(page.getByRole('region', { name: 'Drafts' }).getByRole('row', { name: 'pager' })).toBeVisible();
 
-  // What was typed is there again when the same role is published.
+  // What was typed is there again for the same role.
   await upload(page, pack('pager', role));
   await expect(about.getByLabel('Title')).toHaveValue('Pager');
-  await dialog.getByRole('button', { name: 'Publish' }).click();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+
+  // What was tested is published as it is.
+  await page.getByRole('region', { name: 'Drafts' }).getByRole('link', { name: 'pager' }).click();
+  await page.getByRole('button', { name: 'Publish' }).click();
   await expect(page.getByText('Pager 1.0.0 is in the catalogue')).toBeVisible();
-  await page.locator('[data-item="pager"]').getByRole('link', { name: 'Pager' }).click();
+  await expect(page).toHaveURL(/\/catalog\/pager$/);
+  await expect(page.getByRole('button', { name: 'Add to design' })).toBeVisible();
   await expect(page.getByRole('region', { name: 'Inputs' })).toContainText('pager_title');
 });

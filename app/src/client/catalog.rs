@@ -44,6 +44,13 @@ pub async fn item_draft_delete(item: &str, version: &str) -> Answer<()> {
     done("DELETE", &format!("/catalog/{item}?version={version}")).await
 }
 
+/// `POST /catalog/{item}/publish?version=...`: publishes a draft.
+pub async fn item_draft_publish(item: &str, version: &str) -> Answer<CatalogEntry> {
+    let [item, version] = [item, version].map(browser::encode);
+    let path = format!("/catalog/{item}/publish?version={version}");
+    send("POST", &path, None::<&()>).await
+}
+
 /// The catalogue as a deployment has it: with the versions that it uses, which can be older ones and drafts.
 pub async fn catalog_of(items: &[DeployedItem]) -> Answer<Vec<CatalogEntry>> {
     let used = items.iter();

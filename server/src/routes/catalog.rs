@@ -101,6 +101,26 @@ pub async fn delete_draft(
     Ok(DONE)
 }
 
+/// Publishes a draft of an item, whoever stored it: the same files, under the version of their manifest.
+///
+/// The rules are those of an upload. The draft of the caller is deleted, as soon as no deployment uses it.
+#[utoipa::path(
+    post, path = "/api/v1/catalog/{item}/publish", tag = "catalogue",
+    params(("item" = String, Path), ("version" = String, Query)),
+    responses((status = 201, body = Object), (status = 200, description = "The project has it already", body = Object))
+)]
+pub async fn publish_draft(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(name): Path<String>,
+    Query(DraftQuery { version }): Query<DraftQuery>,
+) -> Result<Response> {
+    let _slot = upload_slot(&services, &caller)?;
+    let engine = &services.engine;
+    let published = engine.publish_draft(&caller.actor, &name, &version);
+    Ok(answer(published.await?))
+}
+
 /// `?from=...&to=...`
 #[derive(Deserialize)]
 pub struct CompareQuery {

@@ -191,7 +191,7 @@ async fn a_version_stays_what_it_is() {
 }
 
 #[tokio::test]
-async fn another_member_tests_a_change_of_an_item_and_does_not_publish_it() {
+async fn another_member_tests_a_change_of_an_item_and_its_owner_publishes_it() {
     let stack = Stack::start().await;
     let demo = stack.login("demo").await;
     let token = crate::keystone::token("max", "demo");
@@ -206,12 +206,28 @@ async fn another_member_tests_a_change_of_an_item_and_does_not_publish_it() {
         .query(&[("draft", "true")])
         .header(header::CONTENT_TYPE, "application/gzip")
         .body(change.clone());
-    assert_eq!(draft.send().await.unwrap().status(), 201);
-    let refused = json(upload(&max, change.clone()).await, 403).await;
-    assert_eq!(refused["code"], "item-owned");
-    let detail = refused["detail"].as_str().unwrap();
-    assert!(detail.contains("demo"), "{detail}");
-    assert_eq!(upload(&demo, change).await.status(), 201);
+    let draft = json(draft.send().await.unwrap(), 201).await;
+    let version = draft["version"].as_str().unwrap();
+    let place = format!("/api/v1/catalog/greeter/publish?version={version}");
+    for refused in [
+        upload(&max, change).await,
+        max.post(&place, &json!({})).await,
+    ] {
+        let refused = json(refused, 403).await;
+        assert_eq!(refused["code"], "item-owned");
+        let detail = refused["detail"].as_str().unwrap();
+        assert!(detail.contains("demo"), "{detail}");
+    }
+
+    // The owner publishes what the other one has tested.
+    let other = stack.login("other").await;
+    let hidden = (404, "not-found".to_owned());
+    assert_eq!(problem(other.post(&place, &json!({})).await).await, hidden);
+    let published = json(demo.post(&place, &json!({})).await, 201).await;
+    assert_eq!(published["version"], "1.1.0");
+    assert_eq!(published["uploaded"]["author"], "demo");
+    assert_eq!(published["uploaded"]["versions"], json!(["1.1.0", "1.0.0"]));
+    assert_eq!(demo.post(&place, &json!({})).await.status(), 200);
 }
 
 #[tokio::test]

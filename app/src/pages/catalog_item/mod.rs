@@ -2,6 +2,7 @@
 
 mod add;
 pub mod changes;
+mod draft;
 mod examples;
 mod inputs;
 pub mod lint;
@@ -16,6 +17,7 @@ use types::catalog::{CatalogItem, Probe, is_draft};
 use self::{
     add::AddToDesign,
     changes::VersionChanges,
+    draft::PublishDraft,
     examples::Examples,
     inputs::Inputs,
     lint::{Lint, LintFindings},
@@ -146,6 +148,7 @@ fn Body(
                     </button>
                 }
             })}
+            {is_draft.then(|| view! { <PublishDraft name=name.clone() version=item.version.clone() /> })}
             {is_newest.then(|| view! {
                 <button
                     type="button" class="button" data-look="primary" disabled=move || !session.can_change() on:click=move |_| adding.set(true)
