@@ -251,7 +251,7 @@ test('a draft is previewed, checked, and listed until somebody deletes it', asyn
   await expect(page.getByRole('button', { name: 'Add to design' })).toHaveCount(0);
   const preview = page.getByRole('region', { name: 'Preview' });
   await expect(preview.getByRole('region', { name: 'Palette' })).toContainText('Passing');
-  await page.getByRole('button', { name: 'Check' }).click();
+  await page.getByRole('button', { name: 'Check', exact: true }).click();
   const findings = page.getByRole('region', { name: 'Findings of ansible-lint' });
   await expect(findings).toContainText('name[missing]', { timeout: 60_000 });
   await expect(page.getByRole('button', { name: 'Publish' })).toBeEnabled();
