@@ -182,9 +182,12 @@ test('an item is taken from a folder of a git repository, for a test and to be p
     const dialog = page.getByRole('dialog', { name: 'Test the draft' });
     await expect(dialog.getByRole('article')).toContainText('Greeter of git', { timeout: 30_000 });
     await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const draft = page.getByRole('region', { name: 'Drafts' }).getByRole('row', { name: 'git-greeter' });
+    await expect(draft).toBeVisible();
     await take(`https://${host}/items`, 'Publish');
     await expect(page.getByText('Greeter of git 1.0.0 is in the catalogue')).toBeVisible({ timeout: 30_000 });
     await expect(page.locator('[data-item="git-greeter"]')).toBeVisible();
+    await expect(draft).toHaveCount(0);
     await take('https://git.example.org/items', 'Publish');
     await expect(alert(page)).toContainText('its host is not among those that this server reads');
   } finally {

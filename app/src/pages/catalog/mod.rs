@@ -30,15 +30,8 @@ use crate::{
 pub fn CatalogPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Catalogue")]);
     let items = Load::new(client::catalog);
-    let upload = Upload::new(items);
     let drafts = Load::new(client::item_drafts);
-    Effect::new(move |was_busy: Option<bool>| {
-        let is_busy = upload.test.is_busy.get();
-        if was_busy == Some(true) && !is_busy {
-            drafts.reload();
-        }
-        is_busy
-    });
+    let upload = Upload::new(items, drafts);
     let over = RwSignal::new(false);
     let query = RwSignal::new(String::new());
     let category = RwSignal::new(None::<String>);

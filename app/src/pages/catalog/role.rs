@@ -98,6 +98,7 @@ fn Describe(role: BareRole, open: RwSignal<bool>, upload: Upload) -> impl IntoVi
             match stored {
                 Ok(()) => {
                     open.try_set(false);
+                    upload.reload();
                 }
                 Err(refused) => {
                     problem.try_set(Some(refused));

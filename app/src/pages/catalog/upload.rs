@@ -1,6 +1,6 @@
 //! Publishing of catalogue items from archives and repositories: send them, display their problems.
 
-use api::{CatalogEntry, Problem};
+use api::{CatalogEntry, ItemDraft, Problem};
 use leptos::{html::Input, prelude::*};
 use types::catalog::role::RoleDraft;
 
@@ -28,6 +28,7 @@ pub struct BareRole {
 #[derive(Clone, Copy)]
 pub struct Upload {
     items: Load<Vec<CatalogEntry>>,
+    drafts: Load<Vec<ItemDraft>>,
     /// Name of the file or repository that is being published. `None` if there is no upload.
     sending: RwSignal<Option<String>>,
     problem: RwSignal<Option<Problem>>,
@@ -41,10 +42,11 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// An idle upload for this list of items.
-    pub fn new(items: Load<Vec<CatalogEntry>>) -> Upload {
+    /// An idle upload for these lists of items and drafts.
+    pub fn new(items: Load<Vec<CatalogEntry>>, drafts: Load<Vec<ItemDraft>>) -> Upload {
         Upload {
             items,
+            drafts,
             sending: RwSignal::new(None),
             problem: RwSignal::new(None),
             bare: RwSignal::new_local(None),
@@ -84,7 +86,7 @@ impl Upload {
             Ok(CatalogEntry { item, .. }) => {
                 let text = format!("{} {} is in the catalogue", item.title, item.version);
                 self.toasts.done(text);
-                self.items.reload();
+                self.reload();
                 Ok(())
             }
             Err(problem) if has_no_manifest(&problem) => self.describe(source).await,
@@ -109,7 +111,10 @@ impl Upload {
             let stored = self.test.start(client::item_draft(&source, None)).await;
             let shown = match stored {
                 Err(problem) if has_no_manifest(&problem) => self.describe(source).await,
-                stored => stored,
+                stored => {
+                    self.drafts.reload();
+                    stored
+                }
             };
             if let Err(problem) = shown {
                 self.problem.try_set(Some(problem));
@@ -122,9 +127,10 @@ impl Upload {
         self.sending.with(Option::is_some)
     }
 
-    /// Reads the list of items again.
+    /// Reads the lists again. An item that is published replaces drafts.
     pub fn reload(self) {
         self.items.reload();
+        self.drafts.reload();
     }
 
     fn chosen_draft(self) {
