@@ -132,6 +132,14 @@ test('an item of one\'s own is drawn, planned, deployed and changed to its next 
     expect(now.outputs['said']?.value).toBe('good evening of 1.0.0');
   });
 
+  await test.step('a deployment leads to the page of its version of the item', async () => {
+    await page.goto('/catalog/greeter');
+    await page.getByRole('region', { name: 'Deployments' }).getByRole('link', { name: '1.0.0', exact: true }).click();
+    await expect(page).toHaveURL(/version=1\.0\.0$/);
+    await page.getByRole('link', { name: 'Show the newest version' }).click();
+    await expect(page.getByRole('button', { name: 'Add to design' })).toBeVisible();
+  });
+
   await test.step('the newer version is compared, planned and rolled out', async () => {
     await page.goto(`/deployments/${deployment}`);
     const items = page.getByRole('region', { name: 'Catalogue items' });
@@ -160,7 +168,7 @@ test('an item of one\'s own is drawn, planned, deployed and changed to its next 
   });
 });
 
-test('an item is published from a folder of a git repository', async ({ page }) => {
+test('an item is taken from a folder of a git repository, for a test and to be published', async ({ page }) => {
   test.skip(!readsGit, 'the server reads no repositories');
   await login(page);
   const [host = ''] = await api<string[]>(page, 'GET', '/git-hosts');
@@ -174,27 +182,44 @@ test('an item is published from a folder of a git repository', async ({ page }) 
   git('add', '--all');
   git('-c', 'user.name=x', '-c', 'user.email=x@example.org', 'commit', '--message=x');
   const server = await serveGit(root, Number(host.split(':')[1]));
-  const publish = async (url: string) => {
+  const take = async (url: string, action: 'Test' | 'Publish') => {
     await page.getByRole('button', { name: 'From git' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Publish from a git repository' });
+    const dialog = page.getByRole('dialog', { name: 'Item from a git repository' });
     await dialog.getByLabel('Repository', { exact: true }).fill(url);
     await dialog.getByLabel('Folder', { exact: true }).fill('greeter');
-    await dialog.getByRole('button', { name: 'Publish' }).click();
+    await dialog.getByRole('button', { name: action }).click();
   };
   try {
     await page.goto('/catalog');
-    await publish(`https://${host}/items`);
+    await take(`https://${host}/items`, 'Test');
+    const dialog = page.getByRole('dialog', { name: 'Test the draft' });
+    await expect(dialog.getByRole('article')).toContainText('Greeter of git', { timeout: 30_000 });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const draft = page.getByRole('region', { name: 'Drafts' }).getByRole('row', { name: 'git-greeter' });
+    await expect(draft).toBeVisible();
+    await take(`https://${host}/items`, 'Publish');
     await expect(page.getByText('Greeter of git 1.0.0 is in the catalogue')).toBeVisible({ timeout: 30_000 });
     await expect(page.locator('[data-item="git-greeter"]')).toBeVisible();
-    await publish('https://git.example.org/items');
+    await expect(draft).toHaveCount(0);
+    await take('https://git.example.org/items', 'Publish');
     await expect(alert(page)).toContainText('its host is not among those that this server reads');
   } finally {
     server.close();
   }
 });
 
-test('an item\'s page tells when a component of it is healthy, what it is connected to, and where it is used', async ({ page }) => {
+test('an item is found by what it is connected to, and its page tells when a component of it is healthy, what it is connected to, and where it is used', async ({ page }) => {
   await login(page);
+  await page.goto('/catalog');
+  const card = (item: string) => page.locator(`[data-item="${item}"]`);
+  const search = page.getByRole('searchbox', { name: 'Search the catalogue' });
+  await expect(card('nginx')).toBeVisible();
+  await search.fill('mysql');
+  await expect(card('nginx')).toHaveCount(0);
+  await expect(card('mariadb')).toBeVisible();
+  await page.getByRole('button', { name: 'web', exact: true }).click();
+  await expect(card('mariadb')).toHaveCount(0);
+  await expect(card('wordpress')).toBeVisible();
   await page.route('**/api/v1/catalog', (route) => route.abort());
   await page.goto('/catalog/wordpress');
   const relations = page.getByRole('region', { name: 'Relations' });
@@ -233,7 +258,7 @@ test('an archive that is no item is refused in words, with the place', async ({ 
   await expect(alert(page)).toContainText('not a complete tar.gz archive');
 });
 
-test('a draft is listed until somebody deletes it', async ({ page }) => {
+test('a draft is previewed, checked, and listed until somebody deletes it', async ({ page }) => {
   await login(page);
   await page.goto('/catalog');
   await expect(page.getByRole('button', { name: 'Test a draft' })).toBeEnabled({ timeout: 60_000 });
@@ -251,6 +276,12 @@ test('a draft is listed until somebody deletes it', async ({ page }) => {
   await row.getByRole('link', { name: 'passing' }).click();
   await expect(page.getByText('This version is a draft')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Add to design' })).toHaveCount(0);
+  const preview = page.getByRole('region', { name: 'Preview' });
+  await expect(preview.getByRole('region', { name: 'Palette' })).toContainText('Passing');
+  await page.getByRole('button', { name: 'Check', exact: true }).click();
+  const findings = page.getByRole('region', { name: 'Findings of ansible-lint' });
+  await expect(findings).toContainText('name[missing]', { timeout: 60_000 });
+  await expect(page.getByRole('button', { name: 'Publish' })).toBeEnabled();
   await page.goBack();
   await row.getByRole('button', { name: /^Delete the draft/ }).click();
   await page.getByRole('dialog', { name: 'Delete the draft of passing?' }).getByRole('button', { name: 'Delete' }).click();
@@ -258,7 +289,7 @@ test('a draft is listed until somebody deletes it', async ({ page }) => {
   await expect(row).toHaveCount(0);
 });
 
-test('a role of Galaxy is described by a form, and published', async ({ page }) => {
+test('a role of Galaxy is described by a form, tested as a draft, and published', async ({ page }) => {
   await login(page);
   await page.goto('/catalog');
   const role = {
@@ -266,18 +297,37 @@ test('a role of Galaxy is described by a form, and published', async ({ page }) 
     'defaults/main.yml': 'pager_port: 8080\npager_title: Hello\n',
     'tasks/main.yml': '- ansible.builtin.debug: {msg: "{{ pager_title }}"}\n',
   };
-  await upload(page, pack('pager', role));
+  await expect(page.getByRole('button', { name: 'Test a draft' })).toBeEnabled({ timeout: 60_000 });
+  await page.getByLabel('Draft of an item (tar.gz or zip)').setInputFiles(pack('pager', role));
   const dialog = page.getByRole('dialog', { name: 'Describe the role' });
-  await expect(dialog.getByLabel('Name', { exact: true })).toHaveValue('pager');
+  const about = dialog.getByRole('group', { name: 'About' });
+  await expect(about.getByLabel('Name', { exact: true })).toHaveValue('pager');
   await expect(dialog).toContainText('The role supports EL.');
   await expect(dialog.getByRole('group', { name: 'port 1' }).getByLabel('Option')).toHaveValue('pager_port');
-  await dialog.getByLabel('Title').fill('');
+  await about.getByLabel('Title').fill('');
   await dialog.getByRole('button', { name: 'Publish' }).click();
-  await expect(dialog.getByLabel('Title')).toHaveAttribute('aria-invalid', 'true');
-  await dialog.getByLabel('Title').fill('Pager');
+  await expect(about.getByLabel('Title')).toHaveAttribute('aria-invalid', 'true');
+  await about.getByLabel('Title').fill('Pager');
+  const preview = dialog.getByRole('region', { name: 'Preview' });
+  await expect(preview.getByRole('article')).toContainText('Pager');
+  await expect(preview.getByRole('group', { name: 'Inspector' }).getByLabel('Pager title', { exact: true })).toHaveAttribute('placeholder', 'Hello');
   await shoot(page, 'catalog-role');
-  await dialog.getByRole('button', { name: 'Publish' }).click();
+
+  await dialog.getByRole('button', { name: 'Test', exact: true }).click();
+  const tested = page.getByRole('dialog', { name: 'Test the draft' });
+  await expect(tested.getByRole('article')).toContainText('1.0.0-draft.');
+  await tested.getByRole('button', { name: 'Cancel' }).click();
+
+  // What was typed is there again for the same role.
+  await upload(page, pack('pager', role));
+  await expect(about.getByLabel('Title')).toHaveValue('Pager');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+
+  // What was tested is published as it is.
+  await page.getByRole('region', { name: 'Drafts' }).getByRole('link', { name: 'pager' }).click();
+  await page.getByRole('button', { name: 'Publish' }).click();
   await expect(page.getByText('Pager 1.0.0 is in the catalogue')).toBeVisible();
-  await page.locator('[data-item="pager"]').getByRole('link', { name: 'Pager' }).click();
+  await expect(page).toHaveURL(/\/catalog\/pager$/);
+  await expect(page.getByRole('button', { name: 'Add to design' })).toBeVisible();
   await expect(page.getByRole('region', { name: 'Inputs' })).toContainText('pager_title');
 });

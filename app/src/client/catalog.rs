@@ -44,6 +44,13 @@ pub async fn item_draft_delete(item: &str, version: &str) -> Answer<()> {
     done("DELETE", &format!("/catalog/{item}?version={version}")).await
 }
 
+/// `POST /catalog/{item}/publish?version=...`: publishes a draft.
+pub async fn item_draft_publish(item: &str, version: &str) -> Answer<CatalogEntry> {
+    let [item, version] = [item, version].map(browser::encode);
+    let path = format!("/catalog/{item}/publish?version={version}");
+    send("POST", &path, None::<&()>).await
+}
+
 /// The catalogue as a deployment has it: with the versions that it uses, which can be older ones and drafts.
 pub async fn catalog_of(items: &[DeployedItem]) -> Answer<Vec<CatalogEntry>> {
     let used = items.iter();
@@ -99,9 +106,11 @@ pub async fn item_publish(source: &ItemSource, manifest: Option<&str>) -> Answer
     send_source(&format!("/catalog{}", query.unwrap_or_default()), source).await
 }
 
-/// `POST /catalog?draft=true`: stores a draft.
-pub async fn item_draft(source: &ItemSource) -> Answer<CatalogEntry> {
-    send_source("/catalog?draft=true", source).await
+/// `POST /catalog?draft=true`: stores a draft, with the manifest of a role that has none.
+pub async fn item_draft(source: &ItemSource, manifest: Option<&str>) -> Answer<CatalogEntry> {
+    let query = manifest.map(|text| format!("&manifest={}", browser::encode(text)));
+    let path = format!("/catalog?draft=true{}", query.unwrap_or_default());
+    send_source(&path, source).await
 }
 
 /// `GET /catalog/{item}/deployments`.
@@ -114,9 +123,10 @@ pub async fn role_draft(source: &ItemSource) -> Answer<RoleDraft> {
     send_source("/roles", source).await
 }
 
-/// `GET /catalog/{item}/lint`.
-pub async fn item_lint(item: &str) -> Answer<Vec<LintFinding>> {
-    get(&format!("/catalog/{}/lint", browser::encode(item))).await
+/// `GET /catalog/{item}/lint?version=...`.
+pub async fn item_lint(item: &str, version: &str) -> Answer<Vec<LintFinding>> {
+    let [item, version] = [item, version].map(browser::encode);
+    get(&format!("/catalog/{item}/lint?version={version}")).await
 }
 
 /// `POST /recipes/lint`.

@@ -161,6 +161,7 @@ fn action(action: &str) -> String {
         "POST /api/v1/runs/{id}/release" => "Continue a run at a hook",
         "POST /api/v1/runs/{id}/resume" => "Resume a run",
         "POST /api/v1/catalog" | "POST /api/v1/recipes" => "Publish or test a catalogue item",
+        "POST /api/v1/catalog/{item}/publish" => "Publish a draft of a catalogue item",
         "DELETE /api/v1/catalog/{item}" => "Delete a draft of a catalogue item",
         "OPEN /api/v1/deployments/{id}/servers/{name}/terminal"
         | "GET /api/v1/deployments/{id}/servers/{name}/terminal" => "Open a terminal",

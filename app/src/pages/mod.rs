@@ -6,6 +6,7 @@ pub mod catalog_item;
 pub mod deployment;
 pub mod deployments;
 pub mod designs;
+pub mod item_preview;
 pub mod item_test;
 pub mod login;
 pub mod new_item;

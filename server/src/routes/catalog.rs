@@ -101,6 +101,26 @@ pub async fn delete_draft(
     Ok(DONE)
 }
 
+/// Publishes a draft of an item, whoever stored it: the same files, under the version of their manifest.
+///
+/// The rules are those of an upload. The draft of the caller is deleted, as soon as no deployment uses it.
+#[utoipa::path(
+    post, path = "/api/v1/catalog/{item}/publish", tag = "catalogue",
+    params(("item" = String, Path), ("version" = String, Query)),
+    responses((status = 201, body = Object), (status = 200, description = "The project has it already", body = Object))
+)]
+pub async fn publish_draft(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(name): Path<String>,
+    Query(DraftQuery { version }): Query<DraftQuery>,
+) -> Result<Response> {
+    let _slot = upload_slot(&services, &caller)?;
+    let engine = &services.engine;
+    let published = engine.publish_draft(&caller.actor, &name, &version);
+    Ok(answer(published.await?))
+}
+
 /// `?from=...&to=...`
 #[derive(Deserialize)]
 pub struct CompareQuery {
@@ -186,15 +206,21 @@ pub async fn role(
     Ok(Json(services.engine.role_draft(archive).await?))
 }
 
-/// Findings of Ansible's linter on the newest version of an item, from a sandbox.
-#[utoipa::path(get, path = "/api/v1/catalog/{item}/lint", tag = "catalogue", params(("item" = String, Path)), responses((status = 200, body = Vec<LintFinding>)))]
+/// Findings of Ansible's linter on an item, from a sandbox: on its newest version, or the named one, which can be a draft.
+#[utoipa::path(
+    get, path = "/api/v1/catalog/{item}/lint", tag = "catalogue",
+    params(("item" = String, Path), ("version" = Option<String>, Query)), responses((status = 200, body = Vec<LintFinding>))
+)]
 pub async fn lint(
     State(services): State<Services>,
     caller: Caller,
     Path(name): Path<String>,
+    Query(VersionQuery { version }): Query<VersionQuery>,
 ) -> Result<Json<Vec<LintFinding>>> {
     let _slot = upload_slot(&services, &caller)?;
-    Ok(Json(services.engine.lint(caller.tenant(), &name).await?))
+    let engine = &services.engine;
+    let findings = engine.lint(caller.tenant(), &name, version.as_deref());
+    Ok(Json(findings.await?))
 }
 
 /// Hosts of git repositories whose items can be published, as the server's operator lists them.

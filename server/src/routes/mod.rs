@@ -154,6 +154,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/catalog/{item}/compare", get(catalog::compare))
         .route("/catalog/{item}/deployments", get(catalog::uses))
         .route("/catalog/{item}/lint", get(catalog::lint))
+        .route("/catalog/{item}/publish", post(catalog::publish_draft))
         .route("/catalog/{item}/recipe", get(recipes::get))
         .route("/drafts", get(catalog::drafts))
         .route("/recipes", post(recipes::publish))

@@ -6,7 +6,7 @@ use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::stack::{Client, Stack, json, problem};
+use crate::stack::{Client, Stack, cookie, json, problem};
 
 /// The server's own items, by name.
 const OWN: &[&str] = &[
@@ -191,6 +191,46 @@ async fn a_version_stays_what_it_is() {
 }
 
 #[tokio::test]
+async fn another_member_tests_a_change_of_an_item_and_its_owner_publishes_it() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let token = crate::keystone::token("max", "demo");
+    let own = json!({"cloud": "test", "token": token});
+    let answer = stack.stranger().post("/api/v1/login", &own).await;
+    let max = stack.with_cookie(&cookie(&answer));
+    let first = item("greeter", "1.0.0", "- debug:");
+    assert_eq!(upload(&demo, first).await.status(), 201);
+    let change = item("greeter", "1.1.0", "- debug: {msg: x}");
+    let draft = max
+        .request(Method::POST, "/api/v1/catalog")
+        .query(&[("draft", "true")])
+        .header(header::CONTENT_TYPE, "application/gzip")
+        .body(change.clone());
+    let draft = json(draft.send().await.unwrap(), 201).await;
+    let version = draft["version"].as_str().unwrap();
+    let place = format!("/api/v1/catalog/greeter/publish?version={version}");
+    for refused in [
+        upload(&max, change).await,
+        max.post(&place, &json!({})).await,
+    ] {
+        let refused = json(refused, 403).await;
+        assert_eq!(refused["code"], "item-owned");
+        let detail = refused["detail"].as_str().unwrap();
+        assert!(detail.contains("demo"), "{detail}");
+    }
+
+    // The owner publishes what the other one has tested.
+    let other = stack.login("other").await;
+    let hidden = (404, "not-found".to_owned());
+    assert_eq!(problem(other.post(&place, &json!({})).await).await, hidden);
+    let published = json(demo.post(&place, &json!({})).await, 201).await;
+    assert_eq!(published["version"], "1.1.0");
+    assert_eq!(published["uploaded"]["author"], "demo");
+    assert_eq!(published["uploaded"]["versions"], json!(["1.1.0", "1.0.0"]));
+    assert_eq!(demo.post(&place, &json!({})).await.status(), 200);
+}
+
+#[tokio::test]
 async fn a_reader_cannot_upload() {
     let stack = Stack::start().await;
     let ada = stack.login("ada").await;
@@ -368,6 +408,8 @@ async fn a_draft_is_planned_only_by_who_names_its_version() {
         json!([])
     );
     assert_eq!(problem(other.get(&place).await).await, hidden);
+    let checked = place.replace('?', "/lint?");
+    assert_eq!(problem(other.get(&checked).await).await, hidden);
     assert_eq!(problem(plan(&other, named.clone()).await).await, hidden);
     let deployment = json!({"name": "test", "template": TEMPLATE, "versions": named});
     let refused = other.post("/api/v1/deployments", &deployment).await;

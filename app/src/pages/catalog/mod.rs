@@ -8,6 +8,7 @@ mod upload;
 use api::CatalogEntry;
 use leptos::prelude::*;
 use leptos_meta::Title;
+use types::catalog::CatalogItem;
 
 use self::{
     drafts::Drafts,
@@ -29,15 +30,8 @@ use crate::{
 pub fn CatalogPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Catalogue")]);
     let items = Load::new(client::catalog);
-    let upload = Upload::new(items);
     let drafts = Load::new(client::item_drafts);
-    Effect::new(move |was_busy: Option<bool>| {
-        let is_busy = upload.test.is_busy.get();
-        if was_busy == Some(true) && !is_busy {
-            drafts.reload();
-        }
-        is_busy
-    });
+    let upload = Upload::new(items, drafts);
     let over = RwSignal::new(false);
     let query = RwSignal::new(String::new());
     let category = RwSignal::new(None::<String>);
@@ -108,7 +102,7 @@ fn Cards(
     categories.dedup();
     let items = StoredValue::new(items);
     let shown = move || {
-        let (query, category) = (query.get().to_lowercase(), category.get());
+        let (query, category) = (query.get(), category.get());
         let only_own = only_own.get();
         items.with_value(|items| {
             items
@@ -119,11 +113,7 @@ fn Cards(
                         .as_ref()
                         .is_none_or(|category| item.category == *category)
                 })
-                .filter(|CatalogEntry { item, .. }| {
-                    [&item.name, &item.title, &item.summary, &item.category]
-                        .iter()
-                        .any(|text| text.to_lowercase().contains(&query))
-                })
+                .filter(|CatalogEntry { item, .. }| matches(item, &query))
                 .cloned()
                 .collect::<Vec<_>>()
         })
@@ -187,5 +177,37 @@ fn Cards(
             </For>
         </div>
         {move || shown().is_empty().then(|| view! { <p class="table-none">"Nothing matches."</p> })}
+    }
+}
+
+/// True if each word of the query is part of the item's texts, capabilities or tested images.
+fn matches(item: &CatalogItem, query: &str) -> bool {
+    let about = [&item.name, &item.title, &item.summary, &item.category].into_iter();
+    let offers = item.provides.iter().map(|offer| &offer.name);
+    let needs = item.requires.iter().map(|need| &need.capability);
+    let texts = about.chain(offers).chain(needs).chain(&item.tested);
+    let texts: Vec<String> = texts.map(|text| text.to_lowercase()).collect();
+    query
+        .to_lowercase()
+        .split_whitespace()
+        .all(|word| texts.iter().any(|text| text.contains(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_found_by_its_texts_capabilities_and_images() {
+        let manifest = "{name: mariadb, title: MariaDB, version: 1.0.0, summary: A database., category: databases, \
+                        provides: [{name: mysql, port: port}], tested: [debian-12]}";
+        let specs = "argument_specs: {main: {options: {port: {type: int, default: 3306}}}}";
+        let item = CatalogItem::parse(manifest, specs).unwrap();
+        for query in ["", "maria", "MySQL", "database debian"] {
+            assert!(matches(&item, query), "{query}");
+        }
+        for query in ["postgres", "mysql ubuntu"] {
+            assert!(!matches(&item, query), "{query}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Publishing of an item from a git repository: the button, and its dialog.
+//! An item from a git repository, for a test or to be published: the button, and its dialog.
 
 use api::Repository;
 use leptos::{ev::SubmitEvent, prelude::*};
@@ -30,7 +30,7 @@ pub fn RepositoryButton(
                     <Icon name="git-branch" />
                     "From git"
                 </button>
-                <Modal open title="Publish from a git repository">
+                <Modal open title="Item from a git repository">
                     <RepositoryForm hosts=hosts.clone() open upload />
                 </Modal>
             }
@@ -45,21 +45,31 @@ fn RepositoryForm(hosts: String, open: RwSignal<bool>, upload: Upload) -> impl I
         RwSignal::new(String::new()),
         RwSignal::new(String::new()),
     );
-    let publish = move |event: SubmitEvent| {
-        event.prevent_default();
+    let chosen = move || {
         let given = |text: RwSignal<String>| {
             let text = text.get_untracked().trim().to_owned();
             (!text.is_empty()).then_some(text)
         };
-        let Some(url) = given(url) else { return };
         let repository = Repository {
-            url,
+            url: given(url)?,
             reference: given(reference),
             folder: given(folder),
         };
         open.set(false);
-        upload.publish(vec![ItemSource::Repository(repository)]);
+        Some(ItemSource::Repository(repository))
     };
+    let publish = move |event: SubmitEvent| {
+        event.prevent_default();
+        if let Some(source) = chosen() {
+            upload.publish(vec![source]);
+        }
+    };
+    let try_out = move |_| {
+        if let Some(source) = chosen() {
+            upload.try_out(source);
+        }
+    };
+    let has_no_url = move || url.with(|url| url.trim().is_empty());
     let field = |id: &'static str,
                  label: &'static str,
                  example: &'static str,
@@ -82,7 +92,11 @@ fn RepositoryForm(hosts: String, open: RwSignal<bool>, upload: Upload) -> impl I
             <p class="quiet">{format!("Public repositories of {hosts}. Submodules are not read.")}</p>
             <div class="dialog-actions">
                 <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>
-                <button type="submit" class="button" data-look="primary" disabled=move || url.with(|url| url.trim().is_empty())>
+                <button type="button" class="button" disabled=move || has_no_url() || upload.test.is_busy.get() on:click=try_out>
+                    <Icon name="rocket" />
+                    "Test"
+                </button>
+                <button type="submit" class="button" data-look="primary" disabled=has_no_url>
                     <Icon name="file-up" />
                     "Publish"
                 </button>

@@ -1,6 +1,6 @@
 //! Publishing of catalogue items from archives and repositories: send them, display their problems.
 
-use api::{CatalogEntry, Problem};
+use api::{CatalogEntry, ItemDraft, Problem};
 use leptos::{html::Input, prelude::*};
 use types::catalog::role::RoleDraft;
 
@@ -28,6 +28,7 @@ pub struct BareRole {
 #[derive(Clone, Copy)]
 pub struct Upload {
     items: Load<Vec<CatalogEntry>>,
+    drafts: Load<Vec<ItemDraft>>,
     /// Name of the file or repository that is being published. `None` if there is no upload.
     sending: RwSignal<Option<String>>,
     problem: RwSignal<Option<Problem>>,
@@ -41,10 +42,11 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// An idle upload for this list of items.
-    pub fn new(items: Load<Vec<CatalogEntry>>) -> Upload {
+    /// An idle upload for these lists of items and drafts.
+    pub fn new(items: Load<Vec<CatalogEntry>>, drafts: Load<Vec<ItemDraft>>) -> Upload {
         Upload {
             items,
+            drafts,
             sending: RwSignal::new(None),
             problem: RwSignal::new(None),
             bare: RwSignal::new_local(None),
@@ -84,16 +86,40 @@ impl Upload {
             Ok(CatalogEntry { item, .. }) => {
                 let text = format!("{} {} is in the catalogue", item.title, item.version);
                 self.toasts.done(text);
-                self.items.reload();
+                self.reload();
                 Ok(())
             }
-            Err(problem) if has_no_manifest(&problem) => {
-                let draft = client::role_draft(&source).await?;
-                self.bare.try_set(Some(BareRole { source, draft }));
-                Ok(())
-            }
+            Err(problem) if has_no_manifest(&problem) => self.describe(source).await,
             Err(problem) => Err(problem),
         }
+    }
+
+    /// Opens the form for the manifest of a role that has none.
+    async fn describe(self, source: ItemSource) -> client::Answer<()> {
+        let draft = client::role_draft(&source).await?;
+        self.bare.try_set(Some(BareRole { source, draft }));
+        Ok(())
+    }
+
+    /// Stores a draft of an item, and opens the dialog of its test.
+    pub fn try_out(self, source: ItemSource) {
+        if self.test.is_busy.get_untracked() {
+            return;
+        }
+        self.problem.set(None);
+        leptos::task::spawn_local(async move {
+            let stored = self.test.start(client::item_draft(&source, None)).await;
+            let shown = match stored {
+                Err(problem) if has_no_manifest(&problem) => self.describe(source).await,
+                stored => {
+                    self.drafts.reload();
+                    stored
+                }
+            };
+            if let Err(problem) = shown {
+                self.problem.try_set(Some(problem));
+            }
+        });
     }
 
     /// True while something is published.
@@ -101,18 +127,17 @@ impl Upload {
         self.sending.with(Option::is_some)
     }
 
-    /// Reads the list of items again.
+    /// Reads the lists again. An item that is published replaces drafts.
     pub fn reload(self) {
         self.items.reload();
+        self.drafts.reload();
     }
 
     fn chosen_draft(self) {
         let input = self.draft_input.get_untracked();
         let file = input.and_then(|input| input.files()?.get(0));
         if let Some(file) = file {
-            let source = ItemSource::File(file);
-            self.test
-                .begin(async move { client::item_draft(&source).await });
+            self.try_out(ItemSource::File(file));
         }
     }
 

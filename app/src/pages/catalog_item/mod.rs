@@ -2,6 +2,7 @@
 
 mod add;
 pub mod changes;
+mod draft;
 mod examples;
 mod inputs;
 pub mod lint;
@@ -16,6 +17,7 @@ use types::catalog::{CatalogItem, Probe, is_draft};
 use self::{
     add::AddToDesign,
     changes::VersionChanges,
+    draft::PublishDraft,
     examples::Examples,
     inputs::Inputs,
     lint::{Lint, LintFindings},
@@ -27,6 +29,7 @@ use crate::{
     links,
     load::Load,
     markdown::Markdown,
+    pages::item_preview::ItemPreview,
     session::use_session,
     ui::{Icon, ItemIcon, data_table, skeleton},
 };
@@ -91,7 +94,7 @@ fn Body(
     let is_newest = newest.as_ref() == Some(&item.version);
     let newest = newest.filter(|newest| *newest != item.version);
     let is_draft = is_draft(&item.version);
-    let is_own = uploaded.is_some() && is_newest;
+    let is_uploaded = uploaded.is_some();
     let fact =
         |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
     let listens = item
@@ -132,18 +135,20 @@ fn Body(
                     "Next version"
                 </a>
             })}
-            {is_own.then(|| {
-                let name = name.clone();
+            {is_uploaded.then(|| {
+                let (name, version) = (name.clone(), item.version.clone());
+                let check = move |_| {
+                    let (name, version) = (name.clone(), version.clone());
+                    lint.run(async move { client::item_lint(&name, &version).await });
+                };
                 view! {
-                    <button
-                        type="button" class="button" disabled=move || lint.is_busy.get()
-                        on:click=move |_| { let name = name.clone(); lint.run(async move { client::item_lint(&name).await }) }
-                    >
+                    <button type="button" class="button" disabled=move || lint.is_busy.get() on:click=check>
                         <Icon name="wrench" />
                         "Check"
                     </button>
                 }
             })}
+            {is_draft.then(|| view! { <PublishDraft name=name.clone() version=item.version.clone() /> })}
             {is_newest.then(|| view! {
                 <button
                     type="button" class="button" data-look="primary" disabled=move || !session.can_change() on:click=move |_| adding.set(true)
@@ -169,6 +174,12 @@ fn Body(
         <LintFindings lint />
         <div class="item-columns">
             <div>
+                {is_draft.then(|| view! {
+                    <section class="section item-preview" aria-label="Preview">
+                        <h2>"Preview"</h2>
+                        <ItemPreview item=Signal::stored(Some(item.clone())) />
+                    </section>
+                })}
                 {(!item.readme.trim().is_empty()).then(|| view! { <Markdown text=without_title(&item.readme) /> })}
                 <Inputs inputs=item.inputs.clone() />
                 <Outputs item=item.clone() />
@@ -213,17 +224,21 @@ fn Body(
 /// The deployments that use the item.
 #[component]
 fn Uses(item: String) -> impl IntoView {
+    let name = item.clone();
     let uses = Load::new(move || {
         let item = item.clone();
         async move { client::item_uses(&item).await }
     });
-    let list = |uses: Vec<api::ItemUse>| {
+    let list = move |uses: Vec<api::ItemUse>| {
         if uses.is_empty() {
             return view! { <p class="quiet">"No deployment uses it yet."</p> }.into_any();
         }
         let uses = uses.into_iter().map(|one| {
             let href = format!("/deployments/{}", browser::encode(&one.deployment));
-            let version = one.version.map(|version| format!("{version}: "));
+            let version = one.version.map(|version| {
+                let href = links::item(&name, Some(&version));
+                view! { <a class="link" href=href>{version}</a>": " }
+            });
             view! {
                 <li>
                     <a class="link" href=href>{one.name}</a>

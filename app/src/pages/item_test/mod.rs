@@ -33,25 +33,29 @@ pub struct ItemTest {
 }
 
 impl ItemTest {
-    /// Stores a draft with this call, and opens the dialog.
+    /// Stores a draft with this call, and opens the dialog. A problem is shown beside the dialog.
     pub fn begin(self, call: impl Future<Output = Answer<CatalogEntry>> + 'static) {
         if self.is_busy.get_untracked() {
             return;
         }
-        self.is_busy.set(true);
         self.problem.set(None);
         leptos::task::spawn_local(async move {
-            let answer = call.await;
-            self.is_busy.try_set(false);
-            match answer {
-                Ok(draft) => {
-                    self.draft.try_set(Some(draft));
-                }
-                Err(problem) => {
-                    self.problem.try_set(Some(problem));
-                }
+            if let Err(problem) = self.start(call).await {
+                self.problem.try_set(Some(problem));
             }
         });
+    }
+
+    /// Stores a draft with this call, and opens the dialog.
+    ///
+    /// # Errors
+    /// If the draft is not stored.
+    pub async fn start(self, call: impl Future<Output = Answer<CatalogEntry>>) -> Answer<()> {
+        self.is_busy.try_set(true);
+        let answer = call.await;
+        self.is_busy.try_set(false);
+        self.draft.try_set(Some(answer?));
+        Ok(())
     }
 }
 

@@ -90,7 +90,7 @@ impl Form {
 
     /// Removes the draft, because it is published or discarded.
     pub fn forget_draft(self) {
-        self.draft.with_value(|key| browser::forget(key));
+        self.draft.try_with_value(|key| browser::forget(key));
     }
 
     /// The message to show at the field of a path, or at a list for the path of an entry. Tracks.
@@ -156,11 +156,12 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The key of the draft: of a new item, or of the next version of one.
+/// The key of the draft: of a new item, of the next version of one, or of the manifest of a role.
 fn draft_key(kind: Kind, name: &str) -> String {
     match kind {
         Kind::New => "item.new".to_owned(),
-        Kind::Next | Kind::Role => format!("item.next.{name}"),
+        Kind::Next => format!("item.next.{name}"),
+        Kind::Role => format!("item.role.{name}"),
     }
 }
 

@@ -4,10 +4,7 @@ use leptos::prelude::*;
 use types::catalog::{CatalogItem, recipe::Recipe};
 
 use super::form::Form;
-use crate::{
-    designer::preview::{self, PreviewFn},
-    ui::ItemCard,
-};
+use crate::pages::item_preview::ItemPreview;
 
 /// The preview, while the form is filled in.
 #[component]
@@ -19,35 +16,6 @@ pub fn Preview(form: Form) -> impl IntoView {
             CatalogItem::parse(text("item.yml"), text("meta/argument_specs.yml")).ok()
         })
     });
-    let in_designer = RwSignal::new(None::<PreviewFn>);
-    let is_missing = RwSignal::new(false);
-    Effect::new(move |_| {
-        leptos::task::spawn_local(async move {
-            match preview::load().await {
-                Ok(build) => {
-                    in_designer.try_set(Some(build));
-                }
-                Err(_missing) => {
-                    is_missing.try_set(true);
-                }
-            }
-        });
-    });
-    let card = move || {
-        match item.get() {
-        Some(item) => view! {
-            <ItemCard item=item.clone() />
-            {move || in_designer.get().map(|build| build(item.clone()))}
-        }
-        .into_any(),
-        None => view! { <p class="quiet">"Card and fields appear when the item has a title, name, version, category and summary."</p> }.into_any(),
-    }
-    };
-    let missing = move || {
-        is_missing.get().then(|| {
-            view! { <p class="quiet">"Palette and inspector cannot be shown: the designer could not be loaded. Reload the page."</p> }
-        })
-    };
     let opened = RwSignal::new("tasks/main.yml".to_owned());
     let paths = Memo::new(move |_| files.with(|files| files.keys().cloned().collect::<Vec<_>>()));
     let text = move || {
@@ -75,8 +43,7 @@ pub fn Preview(form: Form) -> impl IntoView {
     view! {
         <aside class="item-preview" aria-label="Preview">
             <h2>"Preview"</h2>
-            {card}
-            {missing}
+            <ItemPreview item />
             <section class="section" aria-label="Files of the role">
                 <h2>"Files of the role"</h2>
                 <div class="item-files">{tabs}</div>

@@ -113,6 +113,21 @@ impl Engine {
         }
     }
 
+    /// Publishes a draft, whoever stored it: the same files, under the version of their manifest.
+    ///
+    /// # Errors
+    /// If there is no such draft, or its files cannot be published. Then nothing has changed.
+    pub async fn publish_draft(
+        &self,
+        actor: &Actor,
+        name: &str,
+        version: &str,
+    ) -> Result<Published> {
+        let draft = self.item_version(&actor.tenant, name, version).await?;
+        let archive = packed(&draft.read_files().await?)?;
+        self.publish(actor, archive, None, Stage::Published).await
+    }
+
     /// Adds the item of a form to the project's catalogue, or stores it as a draft.
     ///
     /// # Errors
@@ -123,8 +138,7 @@ impl Engine {
         recipe: &Recipe,
         stage: Stage,
     ) -> Result<Published> {
-        let archive = pack(&files_of(recipe)?)
-            .map_err(|error| Error::Unavailable(format!("the item cannot be packed: {error}")))?;
+        let archive = packed(&files_of(recipe)?)?;
         self.publish(actor, archive, None, stage).await
     }
 
@@ -147,6 +161,11 @@ impl Engine {
         })?;
         item.read_files().await
     }
+}
+
+/// The archive of an item's files.
+fn packed(files: &Files) -> Result<Vec<u8>> {
+    pack(files).map_err(|error| Error::Unavailable(format!("the item cannot be packed: {error}")))
 }
 
 /// The files of the role that a recipe becomes.

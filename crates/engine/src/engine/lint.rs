@@ -22,12 +22,23 @@ const OUTPUT_BYTES_MAX: usize = 8 << 20;
 const LINE_BYTES: usize = 64;
 
 impl Engine {
-    /// The linter's findings on the newest version of an item.
+    /// The linter's findings on a version of an item, which can be a draft, or on its newest version.
     ///
     /// # Errors
-    /// If the item does not exist, or the linter cannot run.
-    pub async fn lint(&self, tenant: &Tenant, name: &str) -> Result<Vec<LintFinding>> {
-        let files = self.item_files(tenant, name).await?;
+    /// If the version does not exist, or the linter cannot run.
+    pub async fn lint(
+        &self,
+        tenant: &Tenant,
+        name: &str,
+        version: Option<&str>,
+    ) -> Result<Vec<LintFinding>> {
+        let files = match version {
+            Some(version) => {
+                let item = self.item_version(tenant, name, version).await?;
+                item.read_files().await?
+            }
+            None => self.item_files(tenant, name).await?,
+        };
         self.lint_files(tenant, name, &files).await
     }
 

@@ -11,7 +11,8 @@ fn write_example(folder: &std::path::Path) {
     for section in PAGE.split("\n### `").skip(1) {
         let (path, rest) = section.split_once('`').unwrap();
         let text = rest.split("```yaml\n").nth(1).unwrap();
-        let file = folder.join("tinyproxy").join(path);
+        // Folders of authors have names of their own.
+        let file = folder.join("my-proxy").join(path);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text.split("```").next().unwrap()).unwrap();
     }
@@ -26,7 +27,7 @@ async fn an_item_of_an_author_passes_its_test() {
     }
     let folder = tempfile::tempdir().unwrap();
     write_example(folder.path());
-    items::test_item(&folder.path().join("tinyproxy")).await;
+    items::test_item(&folder.path().join("my-proxy")).await;
 }
 
 /// An item from a form: a web server whose configuration has its port, its page and a secret.

@@ -90,20 +90,28 @@ pub(super) async fn test_item(folder: &Path) {
     deployed.is_taken_out().await;
     all_goes(deployed.bench, &deployed.id).await;
     // Not captured, so that a run of all tests shows the times.
-    let name = folder.file_name().unwrap().to_string_lossy();
+    let name = name_of(folder);
     let seconds = begin.elapsed().as_secs();
     let _ = writeln!(std::io::stderr(), "item {name}: {seconds} s");
+}
+
+/// The name of the item in a folder, which can have another name.
+fn name_of(folder: &Path) -> String {
+    let manifest = std::fs::read_to_string(folder.join("item.yml")).unwrap();
+    let name = Document::parse(manifest).value(&["name"]).unwrap();
+    name.as_str().unwrap().to_owned()
 }
 
 /// Stackloom's items, with the one in the folder. Each has a command more, which runs its role again.
 fn catalog_with(folder: &Path) -> TempDir {
     let catalog = tempfile::tempdir().unwrap();
-    let folder = folder.canonicalize().unwrap();
+    let tested = name_of(folder);
     let others = std::fs::read_dir(own_items()).unwrap();
-    let others = others.map(|entry| entry.unwrap().path().canonicalize().unwrap());
-    let others = others.filter(|other| other.file_name() != folder.file_name());
-    for item in others.chain([folder.clone()]) {
-        let copy = catalog.path().join(item.file_name().unwrap());
+    let others = others.map(|entry| entry.unwrap());
+    let others = others.map(|entry| (entry.file_name().into_string().unwrap(), entry.path()));
+    let others = others.filter(|(name, _)| *name != tested);
+    for (name, item) in others.chain([(tested.clone(), folder.to_owned())]) {
+        let copy = catalog.path().join(name);
         copy_folder(&item, &copy);
         let manifest = copy.join("item.yml");
         let text = std::fs::read_to_string(&manifest).unwrap();
@@ -123,6 +131,10 @@ fn copy_folder(from: &Path, to: &Path) {
     std::fs::create_dir(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
+        // The folder can be a clone of an author's repository, whose history is no part of the item.
+        if entry.file_name() == ".git" {
+            continue;
+        }
         let copy = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
             copy_folder(&entry.path(), &copy);
@@ -207,7 +219,7 @@ impl ItemTest {
             })
         });
         let components: Vec<Component> = components.collect();
-        let own = folder.file_name().unwrap().to_str().unwrap();
+        let own = name_of(folder);
         assert!(
             components
                 .iter()
@@ -215,7 +227,7 @@ impl ItemTest {
             "the design has no component of the item"
         );
         ItemTest {
-            item: own.to_owned(),
+            item: own,
             components,
             changed: changed.into_iter().collect(),
             design,

@@ -18,6 +18,17 @@ const MONITORING: &str = include_str!("../../../../app/src/starters/monitoring.y
 const BATCH: &str = include_str!("../../../../app/src/starters/batch.yaml");
 const QUEUE: &str = include_str!("../../../../app/src/starters/queue.yaml");
 
+/// The names in the folder of the starters are those of the constants above, which the compiler wants to be used.
+#[test]
+fn each_starter_is_deployed() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../app/src/starters");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let line = format!("app/src/starters/{name}\"");
+        assert!(include_str!("starters.rs").contains(&line), "{name}");
+    }
+}
+
 fn small(template: &str) -> String {
     template.replace("m1.small", "m1.tiny")
 }

@@ -31,6 +31,9 @@ pub struct RoleDraft {
     pub recipe: Recipe,
     /// Reasons why the role could fail here, such as another platform. Sentences.
     pub notes: Vec<String>,
+    /// The argument specification of the item: the role's own, or one from its defaults.
+    #[serde(default)]
+    pub specs: String,
 }
 
 impl RoleDraft {
@@ -55,19 +58,20 @@ impl RoleDraft {
                 "The role describes no options; they are taken from its defaults.".to_owned(),
             );
         }
-        let options = match files.get(SPECS_FILE) {
+        let specs = match files.get(SPECS_FILE) {
             Some(specs) => specs.clone(),
-            None => text(&DEFAULTS_FILES).map_or_else(String::new, |text| specs_of(text)),
+            None => specs_of(text(&DEFAULTS_FILES).map_or("", String::as_str)),
         };
         RoleDraft {
             recipe: Recipe {
                 title: name.clone(),
                 name,
                 summary: word("description").unwrap_or_default(),
-                ports: ports(&options),
+                ports: ports(&specs),
                 ..Recipe::new()
             },
             notes,
+            specs,
         }
     }
 }
@@ -250,6 +254,7 @@ memcached_fast: yes
         let added: BTreeMap<_, _> = complete(&role, &draft.recipe.manifest())
             .into_iter()
             .collect();
+        assert_eq!(draft.specs, added[SPECS_FILE]);
         let item = CatalogItem::parse(&added[MANIFEST_FILE], &added[SPECS_FILE]).unwrap();
         let inputs: Vec<(&str, String)> = item
             .inputs
@@ -280,6 +285,7 @@ memcached_fast: yes
         let draft = RoleDraft::of(&role);
         assert_eq!(draft.recipe.ports.len(), 1);
         assert!(draft.notes.is_empty());
+        assert_eq!(draft.specs, specs);
         assert_eq!(complete(&role, "x").len(), 1);
         let problems = check(&draft.recipe).into_iter().map(|one| one.path);
         assert_eq!(problems.collect::<Vec<_>>(), ["title", "summary", "name"]);

@@ -86,7 +86,7 @@ pub struct Publisher<'a> {
 /// The rank of a user who publishes an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// Publishes new items, and versions of items that the user published first.
+    /// Publishes new items, and versions of items that the user published first. Stores drafts of all items.
     Member,
     /// Publishes versions of all items.
     Administrator,
@@ -246,6 +246,7 @@ impl Catalogs {
         let versions = published.filter(|row| row.name == name);
         let first = versions.min_by(|one, other| one.uploaded.cmp(&other.uploaded));
         if let Some(first) = first
+            && stage == Stage::Published
             && !was_there
             && publisher.rank != Rank::Administrator
             && !publisher.is_author_of(first)

@@ -371,6 +371,12 @@ async fn only_the_owner_and_administrators_publish_versions() {
     let refused = publish("eve", Rank::Member, "2.0.0").await.unwrap_err();
     assert_eq!(refused.code(), "item-owned");
     assert!(refused.to_string().contains("published by ada"));
+    // Who may not publish a change can test it, and nobody else's next deployment has it.
+    let change = archive("hello", "2.0.0", "y");
+    let draft = catalogs.store_draft(&demo, member("eve"), change, None);
+    assert!(is_draft(&draft.await.unwrap().item.described.version));
+    let catalog = catalogs.of(&demo).await.unwrap();
+    assert_eq!(catalog.get("hello").unwrap().described.version, "1.0.0");
     publish("ada", Rank::Member, "2.0.0").await.unwrap();
     publish("root", Rank::Administrator, "3.0.0").await.unwrap();
     // An administrator's version does not change the owner.

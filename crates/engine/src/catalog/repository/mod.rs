@@ -38,6 +38,8 @@ pub struct Repositories {
     hosts: Vec<GitHost>,
     /// Certificates of the hosts' own authority. The machine's if not set.
     authority: Option<PathBuf>,
+    /// Time in which a repository must arrive.
+    time_max: Duration,
     reading: Semaphore,
 }
 
@@ -47,6 +49,7 @@ impl Repositories {
         Repositories {
             hosts,
             authority,
+            time_max: TIME_MAX,
             reading: Semaphore::new(READ_AT_ONCE),
         }
     }
@@ -74,9 +77,9 @@ impl Repositories {
             resolve: resolve(source.host, &addresses),
             authority: self.authority.as_deref(),
         };
-        let packed = tokio::time::timeout(TIME_MAX, git.pack(&source, limit)).await;
+        let packed = tokio::time::timeout(self.time_max, git.pack(&source, limit)).await;
         let late = || {
-            let seconds = TIME_MAX.as_secs();
+            let seconds = self.time_max.as_secs();
             Error::RepositoryRefused(format!("it did not arrive within {seconds} s"))
         };
         packed.map_err(|_| late())?

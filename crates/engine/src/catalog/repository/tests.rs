@@ -151,7 +151,8 @@ impl GitServer {
     }
 }
 
-/// One request, answered by `git http-backend` as a CGI program. Paths that begin with `moved` lead elsewhere.
+/// One request, answered by `git http-backend` as a CGI program. Paths that begin with `moved` lead elsewhere, and those
+/// that begin with `silent` are never answered.
 async fn answer(connection: impl AsyncRead + AsyncWrite + Unpin, root: &Path) {
     let mut connection = BufReader::new(connection);
     let mut head = Vec::new();
@@ -178,6 +179,9 @@ async fn answer(connection: impl AsyncRead + AsyncWrite + Unpin, root: &Path) {
         );
         connection.write_all(moved.as_bytes()).await.unwrap();
         return;
+    }
+    if path.starts_with("/silent/") {
+        return std::future::pending().await;
     }
     let mut body = vec![0; header("content-length").parse().unwrap_or(0)];
     connection.read_exact(&mut body).await.unwrap();
@@ -293,7 +297,7 @@ async fn a_submodule_is_refused_and_not_fetched() {
 }
 
 #[tokio::test]
-async fn a_repository_has_a_limit_of_size_and_a_certificate_that_is_checked() {
+async fn a_repository_has_limits_of_size_and_time_and_a_certificate_that_is_checked() {
     let server = GitServer::start().await;
     let wanted = api::Repository {
         url: server.url("items.git"),
@@ -307,6 +311,16 @@ async fn a_repository_has_a_limit_of_size_and_a_certificate_that_is_checked() {
     };
     let refused = strange.pack(&wanted, ENOUGH).await.unwrap_err();
     assert!(refused.to_string().contains("certificate"), "{refused}");
+    let silent = api::Repository {
+        url: server.url("silent/items.git"),
+        ..api::Repository::default()
+    };
+    let impatient = Repositories {
+        time_max: Duration::from_secs(1),
+        ..server.listed()
+    };
+    let refused = impatient.pack(&silent, ENOUGH).await.unwrap_err();
+    assert!(refused.to_string().contains("within 1 s"), "{refused}");
     let none = Repositories::new(Vec::new(), None);
     let refused = none.pack(&wanted, ENOUGH).await.unwrap_err();
     assert!(

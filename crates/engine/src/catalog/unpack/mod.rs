@@ -56,6 +56,7 @@ pub fn unpack(archive: &[u8], limits: &Limits) -> Result<Files, Vec<Diagnostic>>
         files: Files::new(),
         bytes: 0,
         is_full: false,
+        has_history: false,
         problems: Vec::new(),
     };
     if zip::is_zip(archive) {
@@ -78,6 +79,10 @@ pub fn unpack(archive: &[u8], limits: &Limits) -> Result<Files, Vec<Diagnostic>>
         }
     }
     if !unpacking.problems.is_empty() {
+        if unpacking.has_history {
+            let hint = Diagnostic::error("archive-invalid", ".git", HISTORY);
+            unpacking.problems.insert(0, hint);
+        }
         return Err(unpacking.problems);
     }
     item_in(unpacking.files)
@@ -88,6 +93,8 @@ struct Unpacking<'l> {
     files: Files,
     bytes: usize,
     is_full: bool,
+    /// True if it contains a git repository.
+    has_history: bool,
     problems: Vec<Diagnostic>,
 }
 
@@ -165,6 +172,7 @@ impl Unpacking<'_> {
                 return Ok(());
             }
         };
+        self.has_history |= path.split('/').any(|name| name == ".git");
         if kind == Kind::Folder || path.is_empty() || is_leftover(&path) {
             return Ok(());
         }
@@ -195,6 +203,7 @@ impl Unpacking<'_> {
     }
 }
 
+const HISTORY: &str = "it contains a git repository, `.git`: pack the item without it, as `git archive -o item.tar.gz HEAD` does";
 const LINK: &str = "links are not accepted: use the file itself";
 
 #[derive(PartialEq)]

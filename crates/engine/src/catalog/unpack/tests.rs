@@ -155,6 +155,15 @@ fn an_archive_cannot_become_large() {
 }
 
 #[test]
+fn a_clone_with_a_long_history_is_told_how_to_pack() {
+    let objects = (0..20).map(|number| file(&format!("hello/.git/objects/{number}"), b"x"));
+    let item = [file("hello/item.yml", MANIFEST)];
+    let message = taken(&objects.chain(item).collect::<Vec<_>>()).unwrap_err();
+    assert!(message.contains("git archive"), "{message}");
+    assert!(message.contains("more than 20 files"), "{message}");
+}
+
+#[test]
 fn a_file_that_is_not_an_archive_is_refused() {
     let whole = zipped(&[file("item.yml", &[b'x'; 4000])]);
     for broken in [b"PK".as_slice(), b"", &whole[..whole.len() / 2]] {
