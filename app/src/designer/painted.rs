@@ -5,7 +5,8 @@
 //! drawing's index. The keyboard and screen readers find elements, see `scene::view`.
 //!
 //! Gestures paint little. The picture is larger than the view and follows it by a CSS transform; it is painted again when
-//! the view rests, or leaves what is painted. What a drag moves is painted on a second element above.
+//! the view rests, or leaves what is painted. What a drag moves, and the border of its target, are painted on a second
+//! element above.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -58,6 +59,8 @@ const STRETCH_MAX: f64 = 1.3;
 const REST: Duration = Duration::from_millis(150);
 /// Smallest width of a frame with a name, in CSS pixels.
 const NAMED_FROM_PX: f64 = 56.0;
+/// Width of the border of selected nodes and of a drag's target, in CSS pixels.
+const THICK_PX: f64 = 2.5;
 /// Radius of the mark of a problem, in CSS pixels.
 const MARK_PX: f64 = 4.0;
 
@@ -119,23 +122,27 @@ fn Picture(
         let (Some(canvas), Some((drawing, dragged))) = (canvas.get(), scene.picture()) else {
             return;
         };
-        let (view, margin) = match (layer, &dragged) {
-            (Layer::Still, _) => (painted.get(), MARGIN_PX),
-            (Layer::Moving, Some(_)) => (view.get(), 0.0),
+        let aim = match layer {
+            Layer::Still => Aim::default(),
+            Layer::Moving => stage.aim.get(),
+        };
+        let (view, margin) = match layer {
+            Layer::Still => (painted.get(), MARGIN_PX),
+            Layer::Moving if dragged.is_some() || aim.target.is_some() => (view.get(), 0.0),
             // It is only cleared.
-            (Layer::Moving, None) => (view.get_untracked(), 0.0),
+            Layer::Moving => (view.get_untracked(), 0.0),
         };
         let size = size.get();
         inks.with(|inks| {
             let Some(brush) = Brush::on(&canvas, view, size, margin, inks) else {
                 return;
             };
-            match (layer, dragged) {
-                (Layer::Moving, None) => {}
-                (_, dragged) => Eye::open(stage, |eye| {
+            if layer == Layer::Still || dragged.is_some() {
+                Eye::open(stage, |eye| {
                     brush.paint(scene, &drawing, dragged.as_ref(), layer, eye);
-                }),
+                });
             }
+            brush.target(&drawing, dragged.as_ref(), &aim);
         });
     };
     Effect::new(move |_| {
@@ -188,7 +195,7 @@ fn following(painted: Viewport, now: Viewport) -> String {
 enum Layer {
     /// Nodes and lines that no drag moves.
     Still,
-    /// Nodes and lines that a drag moves, and the outlines of frames that grow around them.
+    /// Nodes and lines that a drag moves, the outlines of frames that grow around them, and the border of its target.
     Moving,
 }
 
@@ -298,10 +305,21 @@ impl<'a> Brush<'a> {
         let mut icons: BTreeMap<&str, Vec<Rect>> = BTreeMap::new();
         let mut marks: BTreeMap<&str, Vec<CanvasPoint>> = BTreeMap::new();
         let mut frames = Vec::new();
-        for node in drawing.nodes() {
-            let moves = dragged.is_some_and(|dragged| dragged.what.carries(&node.name));
+        let nodes: Vec<&Node> = match (dragged, layer) {
+            (Some(dragged), Layer::Moving) => {
+                let carried = dragged.what.carried();
+                carried.filter_map(|name| drawing.node(name)).collect()
+            }
+            _ => {
+                let carries =
+                    |node: &Node| dragged.is_some_and(|dragged| dragged.what.carries(&node.name));
+                let nodes = drawing.nodes().iter();
+                nodes.filter(|node| !carries(node)).collect()
+            }
+        };
+        for node in nodes {
             let rect = dragged.map_or(node.rect, |dragged| dragged.rect(node));
-            if moves != (layer == Layer::Moving) || !rect.overlaps(self.visible) {
+            if !rect.overlaps(self.visible) {
                 continue;
             }
             let look = eye.look(node);
@@ -323,7 +341,7 @@ impl<'a> Brush<'a> {
         self.rects(&below);
         match (dragged, layer) {
             (Some(dragged), Layer::Moving) => {
-                self.outlines(dragged.grown().into_values());
+                self.outlines(dragged.grown().into_values(), "accent", 1.0);
                 self.lines(scene, drawing, Some(dragged), dragged.what.lines(), eye);
             }
             (Some(dragged), Layer::Still) => {
@@ -402,22 +420,32 @@ impl<'a> Brush<'a> {
             let is_quiet = look.rank == Rank::Frame && !look.is_thick;
             context.set_global_alpha(if is_quiet { shown * 0.5 } else { shown });
             context.set_stroke_style_str(self.inks.get(look.border));
-            let width = if look.is_thick { 2.5 } else { 1.0 };
+            let width = if look.is_thick { THICK_PX } else { 1.0 };
             context.set_line_width(width / self.view.zoom);
             context.stroke();
             context.set_global_alpha(1.0);
         }
     }
 
-    /// Outlines of frames that grow.
-    fn outlines(&self, rects: impl Iterator<Item = Rect>) {
+    /// The border of the node that a drop would change.
+    fn target(&self, drawing: &Drawing, dragged: Option<&Dragged>, aim: &Aim) {
+        let Some(node) = aim.target.as_deref().and_then(|name| drawing.node(name)) else {
+            return;
+        };
+        let grown = dragged.and_then(|dragged| dragged.grown().remove(node.name.as_str()));
+        let ink = if aim.refused { "danger" } else { "accent" };
+        self.outlines([grown.unwrap_or(node.rect)], ink, THICK_PX);
+    }
+
+    /// Outlines in one colour, with a width in CSS pixels.
+    fn outlines(&self, rects: impl IntoIterator<Item = Rect>, ink: &str, width: f64) {
         let context = &self.context;
         context.begin_path();
         for rect in rects {
             context.rect(rect.x, rect.y, rect.width, rect.height);
         }
-        context.set_stroke_style_str(self.inks.get("accent"));
-        context.set_line_width(1.0 / self.view.zoom);
+        context.set_stroke_style_str(self.inks.get(ink));
+        context.set_line_width(width / self.view.zoom);
         context.stroke();
     }
 
@@ -482,14 +510,13 @@ struct Eye<'a> {
     problems: &'a HashMap<String, Tally>,
     related: Option<&'a HashSet<String>>,
     eligible: Option<&'a HashSet<String>>,
-    aim: &'a Aim,
 }
 
 impl Eye<'_> {
     /// Reads the stage, so that an effect follows it.
     fn open(stage: Stage, look: impl FnOnce(&Eye<'_>)) {
         let (related, eligible) = (stage.related.get(), stage.eligible.get());
-        let (problems, aim) = (stage.problems.get(), stage.aim.get());
+        let problems = stage.problems.get();
         stage.selection.with(|selection| {
             stage.states.with(|states| {
                 look(&Eye {
@@ -498,7 +525,6 @@ impl Eye<'_> {
                     problems: &problems,
                     related: related.as_deref(),
                     eligible: eligible.as_deref(),
-                    aim: &aim,
                 });
             });
         });
@@ -517,11 +543,9 @@ impl Eye<'_> {
             _ if is_frame => (hue(node.category), 8),
             _ => ("surface-raised", 100),
         };
-        let is_aim = self.aim.target.as_deref() == Some(name);
-        let is_marked = is_aim || self.selection.contains(name);
+        let is_selected = self.selection.contains(name);
         let border = match self.mark(node) {
-            _ if is_aim && self.aim.refused => "danger",
-            _ if is_marked => "accent",
+            _ if is_selected => "accent",
             Some(ink) => ink,
             None if is_frame => hue(node.category),
             None => "border-strong",
@@ -536,7 +560,7 @@ impl Eye<'_> {
             fill,
             strength,
             border,
-            is_thick: is_marked,
+            is_thick: is_selected,
             is_faded: lacks(self.related)
                 || lacks(self.eligible)
                 || node.off.is_some()

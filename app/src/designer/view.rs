@@ -4,6 +4,7 @@ use canvas::{
     drawing::INTERNET,
     geometry::{CanvasVector, ScreenPoint, Size},
     snap,
+    viewport::ZOOM_MAX,
 };
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
@@ -244,12 +245,15 @@ pub fn Canvas(
             </div>
             <Empty workspace />
             {move || workspace.hint.get().filter(|_| pointer.doing.get() != "idle").map(|hint| {
-                let (x, y) = cursor.get();
-                // Near the right edge the hint is drawn to the left of the pointer.
-                let left = surface::size(root).is_some_and(|size| x > size.width - 300.0);
-                let side = if left { format!("calc({}px - 100%)", x - 10.0) } else { format!("{}px", x + 14.0) };
+                let place = move || {
+                    let (x, y) = cursor.get();
+                    // Near the right edge the hint is drawn to the left of the pointer.
+                    let is_left = x > size.get().width - 300.0;
+                    let side = if is_left { format!("calc({}px - 100%)", x - 10.0) } else { format!("{}px", x + 14.0) };
+                    format!("translate({side}, {}px)", y + 18.0)
+                };
                 view! {
-                    <div class="hint" data-refused=hint.refused.then_some("true") style:transform=format!("translate({side}, {}px)", y + 18.0)>
+                    <div class="hint" data-refused=hint.refused.then_some("true") style:transform=place>
                         <Icon name=if hint.refused { "ban" } else { "plus" } />
                         {hint.text}
                     </div>
@@ -269,22 +273,31 @@ pub fn Canvas(
     }
 }
 
-/// Dots of the grid. They follow the view by background position, so panning redraws no node.
+/// Distance between two dots of the backdrop at zoom 1, in CSS pixels.
+const DOTS_PX: f64 = snap::GRID * 3.0;
+/// Width of the backdrop's margin around the canvas, in CSS pixels: the largest distance between two dots.
+const BACKDROP_MARGIN_PX: f64 = DOTS_PX * ZOOM_MAX;
+
+/// Dots of the grid. They follow a pan by a CSS transform of less than their distance, so panning paints nothing.
 #[component]
 fn Backdrop(workspace: Workspace) -> impl IntoView {
-    let style = move || {
-        let view = workspace.view.get();
-        let mut step = snap::GRID * 3.0 * view.zoom;
+    let step = Memo::new(move |_| {
+        let mut step = DOTS_PX * workspace.view.get().zoom;
         while step < 14.0 {
             step *= 2.0;
         }
-        (
-            format!("{}px {}px", view.shift.x, view.shift.y),
-            format!("{step}px {step}px"),
-        )
+        step
+    });
+    let transform = move || {
+        let (shift, step) = (workspace.view.get().shift, step.get());
+        let offset = |shift: f64| (shift + BACKDROP_MARGIN_PX).rem_euclid(step);
+        format!("translate({}px, {}px)", offset(shift.x), offset(shift.y))
     };
     view! {
-        <div class="backdrop" style:background-position=move || style().0 style:background-size=move || style().1></div>
+        <div
+            class="backdrop" style:inset=format!("-{BACKDROP_MARGIN_PX}px")
+            style:background-size=move || format!("{0}px {0}px", step.get()) style:transform=transform
+        ></div>
     }
 }
 
