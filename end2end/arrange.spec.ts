@@ -149,6 +149,33 @@ test('a dragged card snaps to its neighbour and shows the guide', async ({ page 
   await expect(page.locator('.guide')).toHaveCount(0);
 });
 
+test('a drag at the border of the canvas goes on beyond it, and a key leads to the selection', async ({ page }) => {
+  await login(page);
+  await open(page);
+  const canvas = (await page.getByTestId('canvas').boundingBox())!;
+  const shift = () => page.getByTestId('viewport').evaluate((layer) => new DOMMatrix(getComputedStyle(layer).transform).e);
+  const before = await shift();
+  const key = await box(page, 'key');
+  const grip = { x: key.width - 30, y: 14 };
+  await page.mouse.move(key.x + grip.x, key.y + grip.y);
+  await page.mouse.down();
+  const border = { x: canvas.x + canvas.width - 4, y: key.y + grip.y };
+  await page.mouse.move(border.x, border.y, { steps: 6 });
+  // The view pans as long as the pointer stays there.
+  await expect.poll(async () => before - (await shift())).toBeGreaterThan(400);
+  await page.mouse.up();
+  const after = await shift();
+  await expect(page.getByRole('button', { name: 'Undo' })).toHaveAttribute('title', /Move key/);
+  // The card is still below the pointer, but for the grid, and the view rests.
+  expect(Math.abs((await box(page, 'key')).x + grip.x - border.x)).toBeLessThan(12);
+  expect(await shift()).toBe(after);
+  await page.keyboard.press('Shift+f');
+  await expect.poll(async () => {
+    const [card, area] = [await box(page, 'key'), (await page.getByTestId('canvas').boundingBox())!];
+    return Math.abs(card.x + card.width / 2 - area.x - area.width / 2);
+  }).toBeLessThan(2);
+});
+
 test('the map and the way back appear when the drawing is out of view', async ({ page }) => {
   await login(page);
   await open(page);

@@ -48,6 +48,10 @@ pub fn provide(workspace: Workspace) {
             workspace.fit()
         })
         .own_keys("F"),
+        Command::new("Design", "scan", "Zoom to the selection", move || {
+            workspace.fit_selected()
+        })
+        .own_keys("Shift+F"),
         Command::new("Design", "layout-template", "Tidy up", move || {
             workspace.tidy()
         })
@@ -151,6 +155,7 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         (true, false, "a") => workspace.select_all(),
         (false, _, "delete" | "backspace") => workspace.delete_selected(),
         (false, false, "f") => workspace.fit(),
+        (false, true, "f") => workspace.fit_selected(),
         (false, false, "a") => workspace.pick_item(None, ""),
         (false, false, "c") => workspace.pick_end(),
         (false, false, "t") => workspace.tidy(),

@@ -31,12 +31,12 @@ pub fn Canvas(
 ) -> impl IntoView {
     let root = workspace.root;
     let stage = workspace.stage();
-    let pointer = Pointer::new(workspace);
+    let size = RwSignal::new(Size::default());
+    let pointer = Pointer::new(workspace, size);
     let space = RwSignal::new(false);
     let ready = RwSignal::new(false);
     let cursor = RwSignal::new((0.0, 0.0));
 
-    let size = RwSignal::new(Size::default());
     surface::show_visible(workspace.scene, workspace.view, size);
     surface::on_resize(root, move |now| {
         size.try_set(now);
