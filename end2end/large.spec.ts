@@ -129,6 +129,11 @@ test('the keyboard reaches every node, and the view follows', async ({ page }) =
   }
   await page.keyboard.press('Enter');
   await expect(name(page)).toHaveValue('server262');
+  await node(page, 'server262').focus();
+  await page.keyboard.press('ArrowRight');
+  await expect(page.getByRole('button', { name: 'Undo' })).toHaveAttribute('title', /Move/);
+  await page.keyboard.press('c');
+  await expect(page.getByRole('dialog', { name: 'Connect server262' })).toBeVisible();
   await page.keyboard.press('Escape');
   await page.getByTestId('canvas').focus();
   await page.keyboard.press('Control+a');
