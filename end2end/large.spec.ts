@@ -80,6 +80,8 @@ test('far away all nodes are painted, and a click selects one', async ({ page })
   await expect(page.locator('.painted')).toBeVisible();
   expect(await page.locator('.viewport *').count()).toBeLessThan(200);
   const at = await onScreen(page, 'server250');
+  await page.mouse.move(at.x, at.y);
+  await expect(page.locator('.hint'), 'the name below the pointer, where it cannot be read on the card').toHaveText('server250');
   await page.mouse.click(at.x, at.y);
   await expect(name(page)).toHaveValue('server250');
   await shoot(page, 'large-far');

@@ -36,6 +36,19 @@ pub fn Canvas(
     let space = RwSignal::new(false);
     let ready = RwSignal::new(false);
     let cursor = RwSignal::new((0.0, 0.0));
+    // The painted node below the pointer. Its name is too small to be read.
+    let named = RwSignal::new(None::<String>);
+    let beside_cursor = move || {
+        let (x, y) = cursor.get();
+        // Near the right edge the hint is drawn to the left of the pointer.
+        let is_left = x > size.get().width - 300.0;
+        let side = if is_left {
+            format!("calc({}px - 100%)", x - 10.0)
+        } else {
+            format!("{}px", x + 14.0)
+        };
+        format!("translate({side}, {}px)", y + 18.0)
+    };
 
     surface::show_visible(workspace.scene, workspace.view, size);
     surface::on_resize(root, move |now| {
@@ -116,6 +129,18 @@ pub fn Canvas(
             return;
         }
         cursor.set((at.x, at.y));
+        let painted = if pointer.is_busy() || !surface::is_ground(root, &event) {
+            None
+        } else {
+            let at = workspace.view.get_untracked().to_canvas(at);
+            workspace
+                .scene
+                .painted_at(at)
+                .filter(|name| name != INTERNET)
+        };
+        if named.with_untracked(|now| *now != painted) {
+            named.set(painted);
+        }
         workspace.pointer.set_value(Some(at));
         if pointer.moved(at)
             && let Some(element) = root.get_untracked()
@@ -143,6 +168,9 @@ pub fn Canvas(
     };
     let wheel = move |event: ev::WheelEvent| {
         event.prevent_default();
+        if named.with_untracked(Option::is_some) {
+            named.set(None);
+        }
         if let Some(at) = surface::point(root, event.unchecked_ref()) {
             workspace
                 .view
@@ -213,7 +241,7 @@ pub fn Canvas(
             role="application" aria-label="Canvas" aria-describedby="canvas-keys" tabindex="0" node_ref=root
             on:pointerdown=down on:pointermove=moved on:pointerup=up
             on:pointercancel=move |event| pointer.lost(event.pointer_id())
-            on:pointerleave=move |_| workspace.pointer.set_value(None)
+            on:pointerleave=move |_| { workspace.pointer.set_value(None); named.set(None) }
             on:wheel=wheel on:keydown=key on:focusin=focus_in on:dblclick=double on:contextmenu=menu
             on:dragstart=|event| event.prevent_default()
         >
@@ -245,19 +273,15 @@ pub fn Canvas(
             </div>
             <Empty workspace />
             {move || workspace.hint.get().filter(|_| pointer.doing.get() != "idle").map(|hint| {
-                let place = move || {
-                    let (x, y) = cursor.get();
-                    // Near the right edge the hint is drawn to the left of the pointer.
-                    let is_left = x > size.get().width - 300.0;
-                    let side = if is_left { format!("calc({}px - 100%)", x - 10.0) } else { format!("{}px", x + 14.0) };
-                    format!("translate({side}, {}px)", y + 18.0)
-                };
                 view! {
-                    <div class="hint" data-refused=hint.refused.then_some("true") style:transform=place>
+                    <div class="hint" data-refused=hint.refused.then_some("true") style:transform=beside_cursor>
                         <Icon name=if hint.refused { "ban" } else { "plus" } />
                         {hint.text}
                     </div>
                 }
+            })}
+            {move || named.get().map(|name| view! {
+                <div class="hint" data-name-only="true" aria-hidden="true" style:transform=beside_cursor>{name}</div>
             })}
             <Controls workspace />
             <Minimap workspace size />
