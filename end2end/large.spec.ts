@@ -37,18 +37,20 @@ async function linesRouted(page: Page): Promise<void> {
   await expect(page.getByTestId('canvas')).not.toHaveAttribute('data-routing');
 }
 
-/** A point of a server on the screen, from the stored positions. */
-async function onScreen(page: Page, name: string): Promise<Point> {
+/** A point of the canvas on the screen. */
+async function toScreen(page: Page, point: Point): Promise<Point> {
   const canvas = (await page.getByTestId('canvas').boundingBox())!;
   const view = await page.getByTestId('viewport').evaluate((layer) => {
     const matrix = new DOMMatrix(getComputedStyle(layer).transform);
     return { zoom: matrix.a, x: matrix.e, y: matrix.f };
   });
+  return { x: canvas.x + view.x + point.x * view.zoom, y: canvas.y + view.y + point.y * view.zoom };
+}
+
+/** The middle of a server on the screen, from the stored positions. */
+async function onScreen(page: Page, name: string): Promise<Point> {
   const place = places()[name]!;
-  return {
-    x: canvas.x + view.x + (place.x + CARD.width / 2) * view.zoom,
-    y: canvas.y + view.y + (place.y + CARD.height / 2) * view.zoom,
-  };
+  return toScreen(page, { x: place.x + CARD.width / 2, y: place.y + CARD.height / 2 });
 }
 
 /** Zooms in at a server until its card has an element. */
@@ -142,7 +144,7 @@ test('the keyboard reaches every node, and the view follows', async ({ page }) =
   await expect(inspector(page).getByRole('heading', { name: `${COUNT} resources` })).toBeVisible();
 });
 
-test('a line follows a dragged node whose other end is out of view', async ({ page }) => {
+test('a line follows a dragged node whose other end is out of view, and is selected where it is painted', async ({ page }) => {
   await login(page);
   await open(page);
   // The first server of a network is on the network before, too.
@@ -158,6 +160,16 @@ test('a line follows a dragged node whose other end is out of view', async ({ pa
   await page.keyboard.press('Escape');
   await page.mouse.up();
   await expect(line).toHaveAttribute('d', before!);
+
+  const middle = await line.evaluate((path: SVGPathElement) => {
+    const { x, y } = path.getPointAtLength(path.getTotalLength() / 2);
+    return { x, y };
+  });
+  await page.getByRole('button', { name: 'Fit to screen' }).click();
+  await expect(page.locator('.painted')).toBeVisible();
+  const painted = await toScreen(page, middle);
+  await page.mouse.click(painted.x, painted.y);
+  await expect(inspector(page).getByRole('heading', { name: `Connection: ${first} to net13` })).toBeVisible();
 });
 
 test('tidy up moves a large drawing, and one undo brings it back', async ({ page }) => {

@@ -62,10 +62,10 @@ pub fn Canvas(
             None => {}
         }
     });
-    // The node, part or line at an event. Painted nodes have no element.
+    // The node, part or line at an event. Painted ones have no element.
     let under = move |event: &web_sys::Event, at: ScreenPoint| {
         let at = workspace.view.get_untracked().to_canvas(at);
-        surface::node_of(event).or_else(|| workspace.scene.painted_at(at))
+        surface::node_of(event).or_else(|| workspace.scene.painted_target(at))
     };
 
     let down = move |event: ev::PointerEvent| {

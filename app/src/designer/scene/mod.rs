@@ -20,12 +20,17 @@ use canvas::{
     areas::Areas,
     drawing::{Drawing, Edge, Node, NodeKind},
     edges::{self, Line},
-    geometry::{CanvasPoint, CanvasVector, Rect},
+    geometry::{CanvasPoint, CanvasVector, Rect, Size},
     moving::Moving,
 };
 use leptos::prelude::*;
 
 pub use view::Seen;
+
+/// Distance from a painted line within which a press hits it, in canvas pixels: that of a line with an element.
+const LINE_REACH: f64 = 7.0;
+/// Least distance on the screen, in CSS pixels.
+const LINE_REACH_PX: f64 = 2.0;
 
 /// One node's signals.
 #[derive(Clone)]
@@ -194,6 +199,43 @@ impl Scene {
         }
         let (drawing, _) = self.picture()?;
         drawing.hit(point).map(|node| node.name.clone())
+    }
+
+    /// Like [`painted_at`](Self::painted_at), with the lines, which are above frames and below all other nodes. Returns
+    /// the name of a line's resource, or its id.
+    pub fn painted_target(self, point: CanvasPoint) -> Option<String> {
+        if !self.painted.get_untracked() {
+            return None;
+        }
+        let (drawing, _) = self.picture()?;
+        match drawing.hit(point) {
+            Some(node) if node.kind != NodeKind::Frame => Some(node.name.clone()),
+            below => {
+                let line = self.line_at(&drawing, point);
+                line.or_else(|| Some(below?.name.clone()))
+            }
+        }
+    }
+
+    /// The nearest line that a press at a point hits, without those that a pass adds.
+    fn line_at(self, drawing: &Drawing, point: CanvasPoint) -> Option<String> {
+        let zoom = self.seen.try_get_value()?.zoom.max(f64::EPSILON);
+        let reach = LINE_REACH.max(LINE_REACH_PX / zoom);
+        let area = Rect::at(point, Size::default()).grown(reach);
+        let found = self.segments.try_with_value(|segments| {
+            let edges = segments.within(area).into_iter();
+            let edges = edges.filter_map(|number| drawing.edges().get(number));
+            edges
+                .filter(|edge| !edge.ghost)
+                .filter_map(|edge| {
+                    let line = self.line(&edge.id)?.line;
+                    let distance = line.with_untracked(|line| line.distance(point));
+                    (distance <= reach).then_some((distance, edge))
+                })
+                .min_by(|(one, _), (other, _)| one.total_cmp(other))
+                .map(|(_, edge)| edge.resource.clone().unwrap_or_else(|| edge.id.clone()))
+        });
+        found.flatten()
     }
 
     /// Moves dragged nodes on the screen, and what moves with them. The document does not change.
