@@ -5,12 +5,14 @@
 //! there is no hydration mismatch.
 
 mod actions;
+mod backdrop;
 pub mod board;
 mod bundle;
 mod clipboard;
 mod code_editor;
 mod conflict;
 mod contents;
+mod controls;
 mod decision;
 mod deployed;
 mod drafts;

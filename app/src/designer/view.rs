@@ -4,12 +4,13 @@ use canvas::{
     drawing::INTERNET,
     geometry::{CanvasVector, ScreenPoint, Size},
     snap,
-    viewport::ZOOM_MAX,
 };
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::{
+    backdrop::Backdrop,
+    controls::Controls,
     gesture::{Pointer, PressTarget},
     lines::{Labels, Lines},
     menu::MenuPanel,
@@ -18,7 +19,7 @@ use super::{
     painted::Painted,
     panels::FoldButtons,
     picker::PickerPanel,
-    store::{FADES_KEY, Workspace},
+    store::Workspace,
     surface,
 };
 use crate::{browser, ui::Icon};
@@ -297,34 +298,6 @@ pub fn Canvas(
     }
 }
 
-/// Distance between two dots of the backdrop at zoom 1, in CSS pixels.
-const DOTS_PX: f64 = snap::GRID * 3.0;
-/// Width of the backdrop's margin around the canvas, in CSS pixels: the largest distance between two dots.
-const BACKDROP_MARGIN_PX: f64 = DOTS_PX * ZOOM_MAX;
-
-/// Dots of the grid. They follow a pan by a CSS transform of less than their distance, so panning paints nothing.
-#[component]
-fn Backdrop(workspace: Workspace) -> impl IntoView {
-    let step = Memo::new(move |_| {
-        let mut step = DOTS_PX * workspace.view.get().zoom;
-        while step < 14.0 {
-            step *= 2.0;
-        }
-        step
-    });
-    let transform = move || {
-        let (shift, step) = (workspace.view.get().shift, step.get());
-        let offset = |shift: f64| (shift + BACKDROP_MARGIN_PX).rem_euclid(step);
-        format!("translate({}px, {}px)", offset(shift.x), offset(shift.y))
-    };
-    view! {
-        <div
-            class="backdrop" style:inset=format!("-{BACKDROP_MARGIN_PX}px")
-            style:background-size=move || format!("{0}px {0}px", step.get()) style:transform=transform
-        ></div>
-    }
-}
-
 /// Node to drag: a tag or a line can be selected itself, but a drag moves its owner.
 fn owner_for_drag(workspace: Workspace, name: String) -> String {
     workspace
@@ -456,67 +429,6 @@ fn Empty(workspace: Workspace) -> impl IntoView {
                 </div>
             }
         })
-    }
-}
-
-/// Buttons for zoom and fit.
-#[component]
-fn Controls(workspace: Workspace) -> impl IntoView {
-    let percent = move || format!("{:.0}%", workspace.view.get().zoom * 100.0);
-    let undo = move || {
-        workspace
-            .editor
-            .with(|editor| editor.undo_label().map(str::to_owned))
-    };
-    let redo = move || {
-        workspace
-            .editor
-            .with(|editor| editor.redo_label().map(str::to_owned))
-    };
-    view! {
-        <div class="canvas-controls" on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()>
-            <button
-                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Undo"
-                title=move || undo().map_or("Nothing to undo".to_owned(), |label| format!("Undo: {label} (Ctrl+Z)"))
-                disabled=move || undo().is_none() on:click=move |_| workspace.undo()
-            >
-                <Icon name="undo-2" />
-            </button>
-            <button
-                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Redo"
-                title=move || redo().map_or("Nothing to redo".to_owned(), |label| format!("Redo: {label} (Ctrl+Shift+Z)"))
-                disabled=move || redo().is_none() on:click=move |_| workspace.redo()
-            >
-                <Icon name="redo-2" />
-            </button>
-            <span class="canvas-controls-rule"></span>
-            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom out" title="Zoom out" on:click=move |_| workspace.zoom(1.0 / 1.25)>
-                <Icon name="minus" />
-            </button>
-            <span class="canvas-zoom" aria-hidden="true">{percent}</span>
-            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom in" title="Zoom in" on:click=move |_| workspace.zoom(1.25)>
-                <Icon name="plus" />
-            </button>
-            <button
-                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Tidy up"
-                title="Tidy up the selection, or the whole drawing (T)" on:click=move |_| workspace.tidy()
-            >
-                <Icon name="layout-template" />
-            </button>
-            <button
-                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Fade the unrelated"
-                title="Fade what is unrelated to the selection" aria-pressed=move || workspace.fades.get().to_string()
-                on:click=move |_| {
-                    workspace.fades.update(|fades| *fades = !*fades);
-                    browser::remember(FADES_KEY, &workspace.fades.get_untracked().to_string());
-                }
-            >
-                <Icon name="eye" />
-            </button>
-            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Fit to screen" title="Fit to screen (F)" on:click=move |_| workspace.fit()>
-                <Icon name="maximize" />
-            </button>
-        </div>
     }
 }
 
