@@ -81,13 +81,10 @@ fn Ends(workspace: Workspace, edge: Edge, connection: Memo<Option<Connection>>) 
         EdgeKind::Reference => "A property that refers to the other resource.",
         EdgeKind::Order => "The first one is created after the second one.",
     };
-    let ends = {
+    let ends = [("From", LineEnd::From), ("To", LineEnd::To)].map(|(label, end)| {
         let edge = edge.clone();
-        [("From", LineEnd::From), ("To", LineEnd::To)].map(|(label, end)| {
-            let edge = edge.clone();
-            view! { <EndChoice workspace edge label end /> }
-        })
-    };
+        view! { <EndChoice workspace edge label end /> }
+    });
     let place = move || {
         connection.get().map(|connection| {
             let field = connection.field.unwrap_or_else(|| "depends_on".to_owned());

@@ -62,11 +62,17 @@ impl Workspace {
     fn selected_area(self) -> Option<Rect> {
         self.selection.with_untracked(|selection| {
             self.drawing.with_untracked(|drawing| {
-                let names = selection.names().flat_map(|name| match drawing.edge(name) {
-                    Some(edge) => vec![edge.from.as_str(), edge.to.as_str()],
-                    None => vec![name],
-                });
-                let nodes = names.filter_map(|name| drawing.owner(name));
+                let ends = |line: &str| {
+                    let edge = drawing.edge(line).into_iter();
+                    let names = edge.flat_map(|edge| [&edge.from, &edge.to]);
+                    names.filter_map(|name| drawing.owner(name)).collect()
+                };
+                let nodes = selection
+                    .names()
+                    .flat_map(|name| match drawing.owner(name) {
+                        Some(node) => vec![node],
+                        None => ends(name),
+                    });
                 Rect::around(nodes.map(|node| node.rect))
             })
         })
