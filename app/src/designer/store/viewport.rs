@@ -65,7 +65,9 @@ impl Workspace {
                 let ends = |line: &str| {
                     let edge = drawing.edge(line).into_iter();
                     let names = edge.flat_map(|edge| [&edge.from, &edge.to]);
-                    names.filter_map(|name| drawing.owner(name)).collect()
+                    names
+                        .filter_map(|name| drawing.owner(name))
+                        .collect::<Vec<_>>()
                 };
                 let nodes = selection
                     .names()
