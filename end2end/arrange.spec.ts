@@ -179,7 +179,7 @@ test('a rectangle selects the cards in it, and they are distributed', async ({ p
   }).toBeLessThan(2);
 });
 
-test('a drag at the border of the canvas goes on beyond it, and a key leads to the selection', async ({ page }) => {
+test('a drag at the border of the canvas goes on beyond it, and keys lead to the selection and zoom', async ({ page }) => {
   await login(page);
   await open(page);
   const canvas = (await page.getByTestId('canvas').boundingBox())!;
@@ -204,6 +204,15 @@ test('a drag at the border of the canvas goes on beyond it, and a key leads to t
     const [card, area] = [await box(page, 'key'), (await page.getByTestId('canvas').boundingBox())!];
     return Math.abs(card.x + card.width / 2 - area.x - area.width / 2);
   }).toBeLessThan(2);
+  const percent = page.getByRole('button', { name: /^Zoom to 100%/ });
+  await expect(percent).toHaveText('100%');
+  await page.keyboard.press('-');
+  await expect(percent).toHaveText('80%');
+  await page.keyboard.press('=');
+  await expect(percent).toHaveText('100%');
+  await page.keyboard.press('-');
+  await percent.click();
+  await expect(percent).toHaveText('100%');
 });
 
 test('the map and the way back appear when the drawing is out of view', async ({ page }) => {

@@ -39,11 +39,16 @@ pub fn Controls(
                 <Icon name="redo-2" />
             </button>
             <span class="canvas-controls-rule"></span>
-            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom out" title="Zoom out" on:click=move |_| workspace.zoom(1.0 / 1.25)>
+            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom out" title="Zoom out (-)" on:click=move |_| workspace.zoom(1.0 / 1.25)>
                 <Icon name="minus" />
             </button>
-            <span class="canvas-zoom" aria-hidden="true">{percent}</span>
-            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom in" title="Zoom in" on:click=move |_| workspace.zoom(1.25)>
+            <button
+                type="button" class="button canvas-zoom" data-look="ghost" title="Zoom to 100% (0)"
+                aria-label=move || format!("Zoom to 100%, now {}", percent()) on:click=move |_| workspace.zoom_to_full()
+            >
+                {percent}
+            </button>
+            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom in" title="Zoom in (+)" on:click=move |_| workspace.zoom(1.25)>
                 <Icon name="plus" />
             </button>
             <button

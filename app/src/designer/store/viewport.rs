@@ -46,6 +46,11 @@ impl Workspace {
         }
     }
 
+    /// Zooms to 100 % around the middle of the screen.
+    pub fn zoom_to_full(self) {
+        self.zoom(1.0 / self.view.get_untracked().zoom);
+    }
+
     /// Fits the selection on the screen, or the whole drawing if nothing is selected.
     pub fn fit_selected(self) {
         match self.selected_area() {
