@@ -243,20 +243,21 @@ impl Scene {
     /// With `leaves`, frames do not grow around what moves in them.
     pub fn drag(self, what: &Arc<Moving>, way: CanvasVector, leaves: bool) {
         self.routed.try_set_value(None);
-        let is_same = self.dragged.try_with_value(|dragged| {
-            dragged
-                .as_ref()
-                .is_some_and(|now| Arc::ptr_eq(&now.what, what))
-        });
-        if is_same != Some(true) {
+        let last = self.dragged.try_get_value().flatten();
+        let last = last.filter(|last| Arc::ptr_eq(&last.what, what));
+        let is_same = |last: &Dragged| last.way == way && last.leaves == leaves;
+        if last.as_ref().is_some_and(is_same) {
+            return;
+        }
+        if last.is_none() {
             let lines = what.lines().iter().map(|edge| edge.id.clone());
             self.loose.try_update_value(|loose| loose.extend(lines));
         }
         self.keep_in_view(what, way, leaves);
         if self.painted.get_untracked() {
-            match is_same {
-                Some(true) => self.moved.notify(),
-                _ => self.outdated.notify(),
+            match last {
+                Some(_) => self.moved.notify(),
+                None => self.outdated.notify(),
             }
             return;
         }
