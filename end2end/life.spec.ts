@@ -190,7 +190,7 @@ test('one closed gate delays only what needs it, and a server signals from its u
   await page.goto(`/runs/${run}`);
   const step = (id: string) => page.getByRole('list', { name: 'Steps' }).locator(`[data-step="${id}"]`);
   await step('found:configure').click();
-  await expect(page.locator('.step-detail')).toContainText(/Waits for.*shop:configure.*not yet/s, { timeout: 10 * MINUTES });
+  await expect(page.locator('.step-detail')).toContainText(/Waits for.*shop:configure.*Health check of .* failed/s, { timeout: 10 * MINUTES });
   // If anything else waited for the gate, it would never open.
   await ended(page, run, 15 * MINUTES);
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');

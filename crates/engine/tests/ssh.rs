@@ -20,7 +20,7 @@ use tokio::{
     task::JoinSet,
     time::{Instant, timeout},
 };
-use types::catalog::{CatalogItem, Probe};
+use types::catalog::{CatalogItem, HealthCheck};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -321,8 +321,15 @@ async fn health_is_tried_at_the_server_itself() {
         json!({"sshd": 22, "page": 8080, "nobody": 8081, "names": 5353, "word": "it's here"});
     let inputs = inputs.as_object().unwrap();
     let tried = async |probe: Value| {
-        let probe: Probe = serde_json::from_value(probe).unwrap();
-        match health::attempt(&client, &probe, inputs).await {
+        let check = HealthCheck {
+            title: "Works".to_owned(),
+            probe: serde_json::from_value(probe).unwrap(),
+            interval: 1,
+            timeout: 60,
+            deadline: 60,
+            when: None,
+        };
+        match health::attempt(&client, &check, inputs).await {
             Ok(()) => "healthy".to_owned(),
             Err(Unhealthy::Ssh(error)) => error.to_string(),
             Err(Unhealthy::Answer(why)) => why,

@@ -198,13 +198,13 @@ impl Resolver<'_> {
                     Some(Expr::GetAttr(name.to_owned(), path.collect()))
                 }
                 "AvailabilityZone" => {
-                    let zone = zone.clone().unwrap_or_else(|| {
+                    let Some(zone) = zone else {
                         self.problems.push(format!(
                             "`{name}` has no attribute `AvailabilityZone`: set its property of this name, or leave the reference out"
                         ));
-                        Expr::Literal(serde_json::Value::Null)
-                    });
-                    Some(self.put(&zone).pick(rest))
+                        return Some(Expr::Literal(serde_json::Value::Null));
+                    };
+                    Some(self.below(name, zone)?.pick(rest))
                 }
                 _ => None,
             },

@@ -78,11 +78,12 @@ pub fn unpack(archive: &[u8], limits: &Limits) -> Result<Files, Vec<Diagnostic>>
             });
         }
     }
+    // First, because it explains the others. Everybody with the item could read the repository, passwords in it included.
+    if unpacking.has_history {
+        let problem = Diagnostic::error("archive-invalid", ".git", HISTORY);
+        unpacking.problems.insert(0, problem);
+    }
     if !unpacking.problems.is_empty() {
-        if unpacking.has_history {
-            let hint = Diagnostic::error("archive-invalid", ".git", HISTORY);
-            unpacking.problems.insert(0, hint);
-        }
         return Err(unpacking.problems);
     }
     item_in(unpacking.files)

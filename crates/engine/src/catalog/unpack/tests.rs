@@ -155,7 +155,12 @@ fn an_archive_cannot_become_large() {
 }
 
 #[test]
-fn a_clone_with_a_long_history_is_told_how_to_pack() {
+fn an_archive_with_a_git_repository_is_refused_with_the_way_to_pack() {
+    let clone = [
+        file("hello/item.yml", MANIFEST),
+        file("hello/.git/config", b"[remote]"),
+    ];
+    assert!(taken(&clone).unwrap_err().contains("git archive"));
     let objects = (0..20).map(|number| file(&format!("hello/.git/objects/{number}"), b"x"));
     let item = [file("hello/item.yml", MANIFEST)];
     let message = taken(&objects.chain(item).collect::<Vec<_>>()).unwrap_err();

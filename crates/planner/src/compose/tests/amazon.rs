@@ -109,3 +109,22 @@ fn a_refusal_names_the_property_and_an_alternative() {
         "{attached}"
     );
 }
+
+#[test]
+fn zones_that_refer_to_each_other_are_a_circle() {
+    let template = resources(
+        "  one:
+    type: AWS::EC2::Instance
+    properties: {ImageId: debian-12, InstanceType: m1.small, AvailabilityZone: {get_attr: [two, AvailabilityZone]}}
+  two:
+    type: AWS::EC2::Instance
+    properties: {ImageId: debian-12, InstanceType: m1.small, AvailabilityZone: {get_attr: [one, AvailabilityZone]}}
+",
+    );
+    let given = Given {
+        template: &template,
+        ..Given::default()
+    };
+    let problems = given.errors();
+    assert!(problems.contains("circular-reference"), "{problems}");
+}
