@@ -15,6 +15,8 @@ ${server('web', 'front')}${server('db', 'back')}  key: {type: OS::Heat::RandomSt
   group: {type: OS::Heat::RandomString}
 `;
 
+type Rect = Point & { width: number; height: number };
+
 async function open(page: Page): Promise<void> {
   const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'arrange', template: TEMPLATE });
   await openDesign(page, id);
@@ -40,7 +42,11 @@ test('tidy up brings scattered resources together, and one undo scatters them ag
   await page.keyboard.press('f');
   const before = await box(page, 'key');
   await page.keyboard.press('Escape');
+  const glides = page.getByTestId('viewport').evaluate((layer) => new Promise<boolean>((done) => {
+    new MutationObserver(() => layer.hasAttribute('data-glides') && done(true)).observe(layer, { attributes: true });
+  }));
   await page.getByRole('button', { name: 'Tidy up' }).click();
+  expect(await glides, 'the nodes glide to their places').toBe(true);
   await expect.poll(async () => {
     const [key, group, token] = [await box(page, 'key'), await box(page, 'group'), await box(page, 'token')];
     return Math.abs(key.y - group.y) < 1 && Math.abs(key.y - token.y) < 1;
@@ -147,6 +153,66 @@ test('a dragged card snaps to its neighbour and shows the guide', async ({ page 
   await page.mouse.up();
   await expect.poll(async () => Math.abs((await box(page, 'token')).x - key.x)).toBeLessThan(0.6);
   await expect(page.locator('.guide')).toHaveCount(0);
+});
+
+test('a rectangle selects the cards in it, and they are distributed', async ({ page }) => {
+  await login(page);
+  await open(page);
+  await move(page, 'token', { x: 40, y: 40 });
+  const cards = ['key', 'token', 'group'];
+  const boxes = async () => (await Promise.all(cards.map((name) => box(page, name)))).sort((one, other) => one.x - other.x);
+  const around = await boxes();
+  const corner = (side: (...values: number[]) => number, x: (at: Rect) => number, y: (at: Rect) => number) =>
+    ({ x: side(...around.map(x)), y: side(...around.map(y)) });
+  const start = corner(Math.min, (at) => at.x - 10, (at) => at.y - 10);
+  const end = corner(Math.max, (at) => at.x + at.width + 10, (at) => at.y + at.height + 10);
+  await page.keyboard.down('Shift');
+  await drag(page, start, end);
+  await page.keyboard.up('Shift');
+  for (const name of cards) await expect(node(page, name)).toHaveAttribute('data-selected', 'true');
+  await expect(node(page, 'web')).toHaveAttribute('data-selected', 'false');
+  await node(page, 'key').click({ position: { x: 12, y: 12 }, button: 'right' });
+  await page.getByRole('menu', { name: 'Actions' }).getByRole('menuitem', { name: 'Distribute across' }).click();
+  await expect.poll(async () => {
+    const [left, middle, right] = (await boxes()) as [Rect, Rect, Rect];
+    return Math.abs(middle.x - left.x - left.width - (right.x - middle.x - middle.width));
+  }).toBeLessThan(2);
+});
+
+test('a drag at the border of the canvas goes on beyond it, and keys lead to the selection and zoom', async ({ page }) => {
+  await login(page);
+  await open(page);
+  const canvas = (await page.getByTestId('canvas').boundingBox())!;
+  const shift = () => page.getByTestId('viewport').evaluate((layer) => new DOMMatrix(getComputedStyle(layer).transform).e);
+  const before = await shift();
+  const key = await box(page, 'key');
+  const grip = { x: key.width - 30, y: 14 };
+  await page.mouse.move(key.x + grip.x, key.y + grip.y);
+  await page.mouse.down();
+  const border = { x: canvas.x + canvas.width - 4, y: key.y + grip.y };
+  await page.mouse.move(border.x, border.y, { steps: 6 });
+  // The view pans as long as the pointer stays there.
+  await expect.poll(async () => before - (await shift())).toBeGreaterThan(400);
+  await page.mouse.up();
+  const after = await shift();
+  await expect(page.getByRole('button', { name: 'Undo' })).toHaveAttribute('title', /Move key/);
+  // The card is still below the pointer, but for the grid, and the view rests.
+  expect(Math.abs((await box(page, 'key')).x + grip.x - border.x)).toBeLessThan(12);
+  expect(await shift()).toBe(after);
+  await page.keyboard.press('Shift+f');
+  await expect.poll(async () => {
+    const [card, area] = [await box(page, 'key'), (await page.getByTestId('canvas').boundingBox())!];
+    return Math.abs(card.x + card.width / 2 - area.x - area.width / 2);
+  }).toBeLessThan(2);
+  const percent = page.getByRole('button', { name: /^Zoom to 100%/ });
+  await expect(percent).toHaveText('100%');
+  await page.keyboard.press('-');
+  await expect(percent).toHaveText('80%');
+  await page.keyboard.press('=');
+  await expect(percent).toHaveText('100%');
+  await page.keyboard.press('-');
+  await percent.click();
+  await expect(percent).toHaveText('100%');
 });
 
 test('the map and the way back appear when the drawing is out of view', async ({ page }) => {

@@ -204,7 +204,7 @@ resources:
   await expect(node(page, 'word')).toBeVisible();
 });
 
-test('both ends of a line are changed in its form by keyboard', async ({ page }) => {
+test('both ends of a line and its values are changed in its form by keyboard', async ({ page }) => {
   await login(page);
   const template = `heat_template_version: 2021-04-16
 resources:
@@ -243,6 +243,18 @@ resources:
   await page.keyboard.press('Control+z');
   const line = page.locator('.line[data-from="one"][data-to="back"]');
   await expect(line).toHaveCount(1);
+
+  // The label of the line follows each letter, and the field keeps the focus.
+  await select('to back');
+  const address = inspector.getByLabel('Fixed IP', { exact: true });
+  await expect(address).toHaveValue('10.0.0.7');
+  await address.focus();
+  await page.keyboard.press('End');
+  await page.keyboard.type('42');
+  await expect(address).toBeFocused();
+  await expect(address).toHaveValue('10.0.0.742');
+  await page.keyboard.press('Backspace');
+  await expect.poll(async () => compact(await stored())).toContain('fixed_ip: 10.0.0.74}');
 });
 
 test('what was added last is offered first, also after a reload', async ({ page }) => {

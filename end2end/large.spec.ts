@@ -37,18 +37,20 @@ async function linesRouted(page: Page): Promise<void> {
   await expect(page.getByTestId('canvas')).not.toHaveAttribute('data-routing');
 }
 
-/** A point of a server on the screen, from the stored positions. */
-async function onScreen(page: Page, name: string): Promise<Point> {
+/** A point of the canvas on the screen. */
+async function toScreen(page: Page, point: Point): Promise<Point> {
   const canvas = (await page.getByTestId('canvas').boundingBox())!;
   const view = await page.getByTestId('viewport').evaluate((layer) => {
     const matrix = new DOMMatrix(getComputedStyle(layer).transform);
     return { zoom: matrix.a, x: matrix.e, y: matrix.f };
   });
+  return { x: canvas.x + view.x + point.x * view.zoom, y: canvas.y + view.y + point.y * view.zoom };
+}
+
+/** The middle of a server on the screen, from the stored positions. */
+async function onScreen(page: Page, name: string): Promise<Point> {
   const place = places()[name]!;
-  return {
-    x: canvas.x + view.x + (place.x + CARD.width / 2) * view.zoom,
-    y: canvas.y + view.y + (place.y + CARD.height / 2) * view.zoom,
-  };
+  return toScreen(page, { x: place.x + CARD.width / 2, y: place.y + CARD.height / 2 });
 }
 
 /** Zooms in at a server until its card has an element. */
@@ -80,6 +82,8 @@ test('far away all nodes are painted, and a click selects one', async ({ page })
   await expect(page.locator('.painted')).toBeVisible();
   expect(await page.locator('.viewport *').count()).toBeLessThan(200);
   const at = await onScreen(page, 'server250');
+  await page.mouse.move(at.x, at.y);
+  await expect(page.locator('.hint'), 'the name below the pointer, where it cannot be read on the card').toHaveText('server250');
   await page.mouse.click(at.x, at.y);
   await expect(name(page)).toHaveValue('server250');
   await shoot(page, 'large-far');
@@ -129,13 +133,18 @@ test('the keyboard reaches every node, and the view follows', async ({ page }) =
   }
   await page.keyboard.press('Enter');
   await expect(name(page)).toHaveValue('server262');
+  await node(page, 'server262').focus();
+  await page.keyboard.press('ArrowRight');
+  await expect(page.getByRole('button', { name: 'Undo' })).toHaveAttribute('title', /Move/);
+  await page.keyboard.press('c');
+  await expect(page.getByRole('dialog', { name: 'Connect server262' })).toBeVisible();
   await page.keyboard.press('Escape');
   await page.getByTestId('canvas').focus();
   await page.keyboard.press('Control+a');
   await expect(inspector(page).getByRole('heading', { name: `${COUNT} resources` })).toBeVisible();
 });
 
-test('a line follows a dragged node whose other end is out of view', async ({ page }) => {
+test('a line follows a dragged node whose other end is out of view, and is selected where it is painted', async ({ page }) => {
   await login(page);
   await open(page);
   // The first server of a network is on the network before, too.
@@ -151,6 +160,16 @@ test('a line follows a dragged node whose other end is out of view', async ({ pa
   await page.keyboard.press('Escape');
   await page.mouse.up();
   await expect(line).toHaveAttribute('d', before!);
+
+  const middle = await line.evaluate((path: SVGPathElement) => {
+    const { x, y } = path.getPointAtLength(path.getTotalLength() / 2);
+    return { x, y };
+  });
+  await page.getByRole('button', { name: 'Fit to screen' }).click();
+  await expect(page.locator('.painted')).toBeVisible();
+  const painted = await toScreen(page, middle);
+  await page.mouse.click(painted.x, painted.y);
+  await expect(inspector(page).getByRole('heading', { name: `Connection: ${first} to net13` })).toBeVisible();
 });
 
 /** Delivers routes of lines after the worker's answer to a later request. */

@@ -10,8 +10,8 @@ resources:
   token: {type: OS::Heat::RandomString}
 `;
 
-async function open(page: Page): Promise<CDPSession> {
-  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'touch', template: TEMPLATE });
+async function open(page: Page, template = TEMPLATE): Promise<CDPSession> {
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'touch', template });
   await openDesign(page, id);
   return page.context().newCDPSession(page);
 }
@@ -93,6 +93,25 @@ test('two fingers on an unselected card select nothing', async ({ page }) => {
   await expect(page.getByTestId('canvas')).toHaveAttribute('data-doing', 'idle');
   await expect(node(page, 'key')).toHaveAttribute('data-selected', 'false');
   await expect(menu(page)).toHaveCount(0);
+});
+
+test('a finger connects two cards, from the handle of the selected one', async ({ page }) => {
+  await login(page);
+  const session = await open(page, `${TEMPLATE}  web: {type: OS::Nova::Server, properties: {flavor: m1.tiny}}\n`);
+  await touch(session, 'touchStart', await centre(node(page, 'key')));
+  await touch(session, 'touchEnd');
+  await expect(node(page, 'key')).toHaveAttribute('data-selected', 'true');
+  const handle = await centre(node(page, 'key').locator('.handle'));
+  const web = await centre(node(page, 'web'));
+  // Beside the handle, as fingers are not exact.
+  const start = { x: handle.x + 10, y: handle.y };
+  await touch(session, 'touchStart', start);
+  await touch(session, 'touchMove', { x: (start.x + web.x) / 2, y: (start.y + web.y) / 2 });
+  await expect(page.getByTestId('canvas')).toHaveAttribute('data-doing', 'connecting');
+  await touch(session, 'touchMove', web);
+  await touch(session, 'touchEnd');
+  const design = new URL(page.url()).pathname;
+  await expect.poll(async () => (await api<{ template: string }>(page, 'GET', design)).template).toMatch(/key_name: ?\{? ?get_resource: key/);
 });
 
 test('a long press opens the menu of a card, and a pinch opens none', async ({ page }) => {

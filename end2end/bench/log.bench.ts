@@ -41,13 +41,16 @@ test('a log line on its way', async ({ page }) => {
       for (const line of [...document.querySelectorAll('.log-line')].reverse()) {
         const found = line.textContent?.match(/firehose (\d+) (\d+) /);
         if (!found) continue;
-        const [, rate, newest] = found;
-        const times = window.written.get(rate!) ?? [];
-        const delays = window.delays.get(rate!) ?? [];
-        window.delays.set(rate!, delays);
-        for (let number = delays.length; number <= Number(newest); number += 1) {
-          const time = times[number];
-          delays.push(time === undefined ? undefined : now - time);
+        const [, shown, newest] = found;
+        for (const [rate, times] of window.written) {
+          // The lines of the rates before are above this one.
+          const to = rate === shown ? Number(newest) : Number(rate) < Number(shown) ? times.length - 1 : -1;
+          const delays = window.delays.get(rate) ?? [];
+          window.delays.set(rate, delays);
+          for (let number = delays.length; number <= to; number += 1) {
+            const time = times[number];
+            delays.push(time === undefined ? undefined : now - time);
+          }
         }
         return;
       }

@@ -48,6 +48,19 @@ pub fn provide(workspace: Workspace) {
             workspace.fit()
         })
         .own_keys("F"),
+        Command::new("Design", "scan", "Zoom to the selection", move || {
+            workspace.fit_selected()
+        })
+        .own_keys("Shift+F"),
+        Command::new("Design", "plus", "Zoom in", move || workspace.zoom(1.25)).own_keys("+"),
+        Command::new("Design", "minus", "Zoom out", move || {
+            workspace.zoom(1.0 / 1.25)
+        })
+        .own_keys("-"),
+        Command::new("Design", "search", "Zoom to 100%", move || {
+            workspace.zoom_to_full()
+        })
+        .own_keys("0"),
         Command::new("Design", "layout-template", "Tidy up", move || {
             workspace.tidy()
         })
@@ -151,6 +164,10 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         (true, false, "a") => workspace.select_all(),
         (false, _, "delete" | "backspace") => workspace.delete_selected(),
         (false, false, "f") => workspace.fit(),
+        (false, true, "f") => workspace.fit_selected(),
+        (false, _, "+" | "=") => workspace.zoom(1.25),
+        (false, _, "-") => workspace.zoom(1.0 / 1.25),
+        (false, false, "0") => workspace.zoom_to_full(),
         (false, false, "a") => workspace.pick_item(None, ""),
         (false, false, "c") => workspace.pick_end(),
         (false, false, "t") => workspace.tidy(),

@@ -1,6 +1,9 @@
 //! The minimap, and the way back to the drawing when it is out of view.
 
-use canvas::geometry::{CanvasPoint, Rect, Size};
+use canvas::{
+    drawing::{Drawing, NodeKind},
+    geometry::{CanvasPoint, Rect, Size},
+};
 use leptos::{ev, prelude::*};
 use std::fmt::Write;
 use wasm_bindgen::JsCast;
@@ -80,6 +83,13 @@ pub fn Minimap(
             !nodes.is_empty() && !nodes.iter().any(|node| node.rect.overlaps(visible))
         })
     });
+    // Kept while the map is hidden: a pan along the border of the drawing shows and hides it often.
+    let map = Memo::new(move |_| Map::of(bounds.get().unwrap_or_default().grown(MARGIN)));
+    let paths = Memo::new(move |_| {
+        workspace
+            .drawing
+            .with(|drawing| node_paths(drawing, map.get()))
+    });
     let back = move || {
         workspace.fit();
         if let Some(canvas) = workspace.root.get_untracked() {
@@ -98,42 +108,37 @@ pub fn Minimap(
                 "Back to content"
             </button>
         })}
-        {move || is_partly_hidden.get().then(|| view! { <Open workspace visible bounds /> })}
+        {move || is_partly_hidden.get().then(|| view! { <Open workspace visible map paths /> })}
     }
+}
+
+/// SVG paths of frames and of other nodes. Each is one element: a thousand would cost more than the map is worth.
+fn node_paths(drawing: &Drawing, map: Map) -> [String; 2] {
+    let mut paths = [String::new(), String::new()];
+    for node in drawing.nodes() {
+        let path = match node.kind {
+            NodeKind::Chip => continue,
+            NodeKind::Frame => &mut paths[0],
+            _ => &mut paths[1],
+        };
+        let rect = map.rect(node.rect);
+        // Writing to a string cannot fail.
+        let _ = write!(
+            path,
+            "M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}z",
+            rect.x, rect.y, rect.width, rect.height, rect.width
+        );
+    }
+    paths
 }
 
 #[component]
 fn Open(
     workspace: Workspace,
     visible: Memo<Option<Rect>>,
-    bounds: Memo<Option<Rect>>,
+    map: Memo<Map>,
+    paths: Memo<[String; 2]>,
 ) -> impl IntoView {
-    let map = Memo::new(move |_| {
-        let area = bounds.get().unwrap_or_default().grown(MARGIN);
-        Map::of(area)
-    });
-    // All nodes are one path: a thousand elements would cost more than the map is worth.
-    let paths = Memo::new(move |_| {
-        let map = map.get();
-        workspace.drawing.with(|drawing| {
-            let mut paths = [String::new(), String::new()];
-            for node in drawing.nodes() {
-                let path = match node.kind {
-                    canvas::drawing::NodeKind::Chip => continue,
-                    canvas::drawing::NodeKind::Frame => &mut paths[0],
-                    _ => &mut paths[1],
-                };
-                let rect = map.rect(node.rect);
-                // Writing to a string cannot fail.
-                let _ = write!(
-                    path,
-                    "M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}z",
-                    rect.x, rect.y, rect.width, rect.height, rect.width
-                );
-            }
-            paths
-        })
-    });
     let window = move || map.get().rect(visible.get().unwrap_or_default());
     let go = move |event: &ev::PointerEvent| {
         let Some(element) = event

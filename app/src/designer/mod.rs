@@ -6,12 +6,14 @@
 
 mod actions;
 mod arranging;
+mod backdrop;
 pub mod board;
 mod bundle;
 mod clipboard;
 mod code_editor;
 mod conflict;
 mod contents;
+mod controls;
 mod decision;
 mod deployed;
 mod drafts;

@@ -9,6 +9,8 @@ use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::{
+    backdrop::Backdrop,
+    controls::Controls,
     forms::MenuPanel,
     gesture::{Pointer, PressTarget},
     lines::{Labels, Lines},
@@ -17,7 +19,7 @@ use super::{
     painted::Painted,
     panels::FoldButtons,
     picker::PickerPanel,
-    store::{FADES_KEY, Workspace},
+    store::Workspace,
     surface,
 };
 use crate::{browser, ui::Icon};
@@ -30,12 +32,25 @@ pub fn Canvas(
 ) -> impl IntoView {
     let root = workspace.root;
     let stage = workspace.stage();
-    let pointer = Pointer::new(workspace);
+    let size = RwSignal::new(Size::default());
+    let pointer = Pointer::new(workspace, size);
     let space = RwSignal::new(false);
     let ready = RwSignal::new(false);
     let cursor = RwSignal::new((0.0, 0.0));
+    // The painted node below the pointer. Its name is too small to be read.
+    let named = RwSignal::new(None::<String>);
+    let beside_cursor = move || {
+        let (x, y) = cursor.get();
+        // Near the right edge the hint is drawn to the left of the pointer.
+        let is_left = x > size.get().width - 300.0;
+        let side = if is_left {
+            format!("calc({}px - 100%)", x - 10.0)
+        } else {
+            format!("{}px", x + 14.0)
+        };
+        format!("translate({side}, {}px)", y + 18.0)
+    };
 
-    let size = RwSignal::new(Size::default());
     surface::show_visible(workspace.scene, workspace.view, size);
     surface::on_resize(root, move |now| {
         size.try_set(now);
@@ -48,10 +63,10 @@ pub fn Canvas(
             None => {}
         }
     });
-    // The node, part or line at an event. Painted nodes have no element.
+    // The node, part or line at an event. Painted ones have no element.
     let under = move |event: &web_sys::Event, at: ScreenPoint| {
         let at = workspace.view.get_untracked().to_canvas(at);
-        surface::node_of(event).or_else(|| workspace.scene.painted_at(at))
+        surface::node_of(event).or_else(|| workspace.scene.painted_target(at))
     };
 
     let down = move |event: ev::PointerEvent| {
@@ -115,6 +130,18 @@ pub fn Canvas(
             return;
         }
         cursor.set((at.x, at.y));
+        let painted = if pointer.is_busy() || !surface::is_ground(root, &event) {
+            None
+        } else {
+            let at = workspace.view.get_untracked().to_canvas(at);
+            workspace
+                .scene
+                .painted_at(at)
+                .filter(|name| name != INTERNET)
+        };
+        if named.with_untracked(|now| *now != painted) {
+            named.set(painted);
+        }
         workspace.pointer.set_value(Some(at));
         if pointer.moved(at)
             && let Some(element) = root.get_untracked()
@@ -142,6 +169,9 @@ pub fn Canvas(
     };
     let wheel = move |event: ev::WheelEvent| {
         event.prevent_default();
+        if named.with_untracked(Option::is_some) {
+            named.set(None);
+        }
         if let Some(at) = surface::point(root, event.unchecked_ref()) {
             workspace
                 .view
@@ -212,7 +242,7 @@ pub fn Canvas(
             role="application" aria-label="Canvas" aria-describedby="canvas-keys" tabindex="0" node_ref=root
             on:pointerdown=down on:pointermove=moved on:pointerup=up
             on:pointercancel=move |event| pointer.lost(event.pointer_id())
-            on:pointerleave=move |_| workspace.pointer.set_value(None)
+            on:pointerleave=move |_| { workspace.pointer.set_value(None); named.set(None) }
             on:wheel=wheel on:keydown=key on:focusin=focus_in on:dblclick=double on:contextmenu=menu
             on:dragstart=|event| event.prevent_default()
         >
@@ -244,16 +274,15 @@ pub fn Canvas(
             </div>
             <Empty workspace />
             {move || workspace.hint.get().filter(|_| pointer.doing.get() != "idle").map(|hint| {
-                let (x, y) = cursor.get();
-                // Near the right edge the hint is drawn to the left of the pointer.
-                let left = surface::size(root).is_some_and(|size| x > size.width - 300.0);
-                let side = if left { format!("calc({}px - 100%)", x - 10.0) } else { format!("{}px", x + 14.0) };
                 view! {
-                    <div class="hint" data-refused=hint.refused.then_some("true") style:transform=format!("translate({side}, {}px)", y + 18.0)>
+                    <div class="hint" data-refused=hint.refused.then_some("true") style:transform=beside_cursor>
                         <Icon name=if hint.refused { "ban" } else { "plus" } />
                         {hint.text}
                     </div>
                 }
+            })}
+            {move || named.get().map(|name| view! {
+                <div class="hint" data-name-only="true" aria-hidden="true" style:transform=beside_cursor>{name}</div>
             })}
             <Controls workspace />
             <Minimap workspace size />
@@ -266,25 +295,6 @@ pub fn Canvas(
             </p>
             <p class="sr-only" aria-live="polite">{move || workspace.spoken.get()}</p>
         </div>
-    }
-}
-
-/// Dots of the grid. They follow the view by background position, so panning redraws no node.
-#[component]
-fn Backdrop(workspace: Workspace) -> impl IntoView {
-    let style = move || {
-        let view = workspace.view.get();
-        let mut step = snap::GRID * 3.0 * view.zoom;
-        while step < 14.0 {
-            step *= 2.0;
-        }
-        (
-            format!("{}px {}px", view.shift.x, view.shift.y),
-            format!("{step}px {step}px"),
-        )
-    };
-    view! {
-        <div class="backdrop" style:background-position=move || style().0 style:background-size=move || style().1></div>
     }
 }
 
@@ -419,67 +429,6 @@ fn Empty(workspace: Workspace) -> impl IntoView {
                 </div>
             }
         })
-    }
-}
-
-/// Buttons for zoom and fit.
-#[component]
-fn Controls(workspace: Workspace) -> impl IntoView {
-    let percent = move || format!("{:.0}%", workspace.view.get().zoom * 100.0);
-    let undo = move || {
-        workspace
-            .editor
-            .with(|editor| editor.undo_label().map(str::to_owned))
-    };
-    let redo = move || {
-        workspace
-            .editor
-            .with(|editor| editor.redo_label().map(str::to_owned))
-    };
-    view! {
-        <div class="canvas-controls" on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()>
-            <button
-                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Undo"
-                title=move || undo().map_or("Nothing to undo".to_owned(), |label| format!("Undo: {label} (Ctrl+Z)"))
-                disabled=move || undo().is_none() on:click=move |_| workspace.undo()
-            >
-                <Icon name="undo-2" />
-            </button>
-            <button
-                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Redo"
-                title=move || redo().map_or("Nothing to redo".to_owned(), |label| format!("Redo: {label} (Ctrl+Shift+Z)"))
-                disabled=move || redo().is_none() on:click=move |_| workspace.redo()
-            >
-                <Icon name="redo-2" />
-            </button>
-            <span class="canvas-controls-rule"></span>
-            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom out" title="Zoom out" on:click=move |_| workspace.zoom(1.0 / 1.25)>
-                <Icon name="minus" />
-            </button>
-            <span class="canvas-zoom" aria-hidden="true">{percent}</span>
-            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom in" title="Zoom in" on:click=move |_| workspace.zoom(1.25)>
-                <Icon name="plus" />
-            </button>
-            <button
-                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Tidy up"
-                title="Tidy up the selection, or the whole drawing (T)" on:click=move |_| workspace.tidy()
-            >
-                <Icon name="layout-template" />
-            </button>
-            <button
-                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Fade the unrelated"
-                title="Fade what is unrelated to the selection" aria-pressed=move || workspace.fades.get().to_string()
-                on:click=move |_| {
-                    workspace.fades.update(|fades| *fades = !*fades);
-                    browser::remember(FADES_KEY, &workspace.fades.get_untracked().to_string());
-                }
-            >
-                <Icon name="eye" />
-            </button>
-            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Fit to screen" title="Fit to screen (F)" on:click=move |_| workspace.fit()>
-                <Icon name="maximize" />
-            </button>
-        </div>
     }
 }
 

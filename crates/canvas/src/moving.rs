@@ -125,6 +125,11 @@ impl Moving {
         self.tops == 1
     }
 
+    /// The nodes that move with the pointer.
+    pub fn carried(&self) -> impl Iterator<Item = &str> {
+        self.carried.iter().map(|(name, _)| name.as_str())
+    }
+
     /// True if a node moves with the pointer.
     pub fn carries(&self, name: &str) -> bool {
         self.is_carried.contains(name)
@@ -266,6 +271,7 @@ mod tests {
             for node in nodes {
                 prop_assert_eq!(moving.carries(&node.name), is_within(node));
             }
+            prop_assert!(moving.carried().all(|name| moving.carries(name)));
             let changed: HashSet<&str> = moving.rects(WAY, false).map(|(name, _)| name).collect();
             let touched = drawing.edges().iter().filter(|edge| {
                 changed.contains(edge.from.as_str()) || changed.contains(edge.to.as_str())

@@ -16,6 +16,11 @@ const FIT_MARGIN_PART: f64 = 0.06;
 /// Largest zoom for fitting.
 const FIT_ZOOM_MAX: f64 = 1.0;
 
+/// Distance from the border of the screen within which a drag pans, in CSS pixels.
+const EDGE_PX: f64 = 24.0;
+/// Largest pan at the border of the screen, in CSS pixels per frame.
+const EDGE_SPEED_PX: f64 = 14.0;
+
 /// Below this zoom the small text of a card is not readable.
 const FAR_ZOOM: f64 = 0.6;
 
@@ -73,6 +78,14 @@ impl Viewport {
             shift: ScreenPoint::new(self.shift.x + dx, self.shift.y + dy),
             zoom: self.zoom,
         }
+    }
+
+    /// Pan of one frame for a drag with the pointer at the border of the screen or outside, in CSS pixels: the nearer to
+    /// the border, the faster. The content moves away from that border.
+    pub fn pan_at_edge(at: ScreenPoint, screen: Size) -> (f64, f64) {
+        let part = |distance: f64| (1.0 - distance / EDGE_PX).clamp(0.0, 1.0);
+        let pan = |at: f64, room: f64| EDGE_SPEED_PX * (part(at) - part(room - at));
+        (pan(at.x, screen.width), pan(at.y, screen.height))
     }
 
     /// Viewport zoomed by a factor. The point at `about` stays in place.
@@ -206,6 +219,17 @@ mod tests {
             assert!(seen.contains(bounds.corner()));
             assert!(seen.right() > bounds.right() && seen.bottom() > bounds.bottom());
         }
+    }
+
+    #[test]
+    fn a_drag_pans_at_the_border_only_and_fastest_outside() {
+        let screen = Size::new(800.0, 600.0);
+        let pan = |x: f64, y: f64| Viewport::pan_at_edge(ScreenPoint::new(x, y), screen);
+        assert_eq!(pan(EDGE_PX, 300.0), (0.0, 0.0));
+        assert_eq!(pan(-50.0, 300.0), (EDGE_SPEED_PX, 0.0));
+        assert_eq!(pan(400.0, 700.0), (0.0, -EDGE_SPEED_PX));
+        let (slow, fast) = (pan(790.0, 300.0).0, pan(799.0, 300.0).0);
+        assert!(fast < slow && slow < 0.0);
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! idle --press--> pressed --moved 4 px--> panning | moving | connecting | marking --release--> idle
 //!                    +--------release-------> a click: select
 //! ```
-//! Pointer moves are collected and handled once per animation frame. Before a release the last move is handled. Escape
-//! and a lost pointer end a gesture without a change. A second finger ends the gesture of the first one, and begins a
-//! pinch.
+//! Pointer moves are collected and handled once per animation frame. Before a release the last move is handled. While a
+//! drag holds the pointer at the border of the canvas, the view pans. Escape and a lost pointer end a gesture without a
+//! change. A second finger ends the gesture of the first one, and begins a pinch.
 
 mod line;
 mod moving;
@@ -18,7 +18,7 @@ use canvas::{
     commands::{self, LineEnd},
     drawing::{Drawing, Edge, INTERNET, NodeKind},
     edges::{Line, Routes},
-    geometry::{Rect, ScreenPoint},
+    geometry::{Rect, ScreenPoint, Size},
     moving::Moving,
     selection::Selection,
     snap::Guide,
@@ -87,6 +87,8 @@ enum State {
 #[derive(Clone, Copy)]
 pub struct Pointer {
     workspace: Workspace,
+    /// Size of the canvas.
+    size: RwSignal<Size>,
     state: StoredValue<State>,
     latest: StoredValue<Option<ScreenPoint>>,
     scheduled: StoredValue<bool>,
@@ -112,9 +114,10 @@ pub struct Pointer {
 
 impl Pointer {
     /// State without a gesture.
-    pub fn new(workspace: Workspace) -> Self {
+    pub fn new(workspace: Workspace, size: RwSignal<Size>) -> Self {
         Self {
             workspace,
+            size,
             state: StoredValue::new(State::Idle),
             latest: StoredValue::new(None),
             scheduled: StoredValue::new(false),
@@ -181,9 +184,36 @@ impl Pointer {
             browser::on_next_frame(move || {
                 self.scheduled
                     .try_update_value(|scheduled| *scheduled = false);
+                let held_at = self.pan_at_edge();
                 self.flush();
+                if let Some(at) = held_at {
+                    self.schedule(at);
+                }
             });
         }
+    }
+
+    /// Pans if a drag holds the pointer at the border of the canvas. Returns the place of the pointer if it pans.
+    fn pan_at_edge(self) -> Option<ScreenPoint> {
+        let at = self.latest.try_get_value()??;
+        let (dx, dy) = Viewport::pan_at_edge(at, self.size.try_get_untracked()?);
+        if dx == 0.0 && dy == 0.0 {
+            return None;
+        }
+        let pans = self.state.try_update_value(|state| match state {
+            // The start of the drag moves with the content.
+            State::Moving { at, .. } | State::Marking { at } => {
+                *at = ScreenPoint::new(at.x + dx, at.y + dy);
+                true
+            }
+            State::Connecting { .. } | State::Reconnecting { .. } => true,
+            _ => false,
+        });
+        (pans == Some(true)).then(|| {
+            let view = self.workspace.view;
+            view.update(|view| *view = view.panned(dx, dy));
+            at
+        })
     }
 
     /// Handles a released button. With `add` a click extends the selection.

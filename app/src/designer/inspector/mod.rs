@@ -101,6 +101,8 @@ fn EmptyInspector(workspace: Workspace) -> impl IntoView {
             <ul class="inspector-tips">
                 <li><kbd>"Tab"</kbd>" moves between resources"</li>
                 <li><kbd>"F"</kbd>" fits everything on the screen"</li>
+                <li><kbd>"Shift"</kbd>" and a drag select what is in a rectangle"</li>
+                <li><kbd>"Space"</kbd>" and a drag move the view"</li>
                 <li><kbd>"Ctrl"</kbd><kbd>"Z"</kbd>" undoes the last change"</li>
                 <li><kbd>"?"</kbd>" shows all shortcuts"</li>
             </ul>

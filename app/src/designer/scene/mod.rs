@@ -20,12 +20,17 @@ use canvas::{
     areas::Areas,
     drawing::{Drawing, Edge, Node, NodeKind},
     edges::{self, Line},
-    geometry::{CanvasPoint, CanvasVector, Rect},
+    geometry::{CanvasPoint, CanvasVector, Rect, Size},
     moving::Moving,
 };
 use leptos::prelude::*;
 
 pub use view::Seen;
+
+/// Distance from a painted line within which a press hits it, in canvas pixels: that of a line with an element.
+const LINE_REACH: f64 = 7.0;
+/// Least distance on the screen, in CSS pixels.
+const LINE_REACH_PX: f64 = 2.0;
 
 /// One node's signals.
 #[derive(Clone)]
@@ -196,25 +201,63 @@ impl Scene {
         drawing.hit(point).map(|node| node.name.clone())
     }
 
+    /// Like [`painted_at`](Self::painted_at), with the lines, which are above frames and below all other nodes. Returns
+    /// the name of a line's resource, or its id.
+    pub fn painted_target(self, point: CanvasPoint) -> Option<String> {
+        if !self.painted.get_untracked() {
+            return None;
+        }
+        let (drawing, _) = self.picture()?;
+        match drawing.hit(point) {
+            Some(node) if node.kind != NodeKind::Frame => Some(node.name.clone()),
+            below => {
+                let line = self.line_at(&drawing, point);
+                line.or_else(|| Some(below?.name.clone()))
+            }
+        }
+    }
+
+    /// The nearest line that a press at a point hits, without those that a pass adds.
+    fn line_at(self, drawing: &Drawing, point: CanvasPoint) -> Option<String> {
+        let zoom = self.seen.try_get_value()?.zoom.max(f64::EPSILON);
+        let reach = LINE_REACH.max(LINE_REACH_PX / zoom);
+        let area = Rect::at(point, Size::default()).grown(reach);
+        let found = self.segments.try_with_value(|segments| {
+            let edges = segments.within(area).into_iter();
+            let edges = edges.filter_map(|number| drawing.edges().get(number));
+            edges
+                .filter(|edge| !edge.ghost)
+                .filter_map(|edge| {
+                    let line = self.line(&edge.id)?.line;
+                    let distance = line.with_untracked(|line| line.distance(point));
+                    (distance <= reach).then_some((distance, edge))
+                })
+                .min_by(|(one, _), (other, _)| one.total_cmp(other))
+                .map(|(_, edge)| edge.resource.clone().unwrap_or_else(|| edge.id.clone()))
+        });
+        found.flatten()
+    }
+
     /// Moves dragged nodes on the screen, and what moves with them. The document does not change.
     ///
     /// With `leaves`, frames do not grow around what moves in them.
     pub fn drag(self, what: &Arc<Moving>, way: CanvasVector, leaves: bool) {
         self.routed.try_set_value(None);
-        let is_same = self.dragged.try_with_value(|dragged| {
-            dragged
-                .as_ref()
-                .is_some_and(|now| Arc::ptr_eq(&now.what, what))
-        });
-        if is_same != Some(true) {
+        let last = self.dragged.try_get_value().flatten();
+        let last = last.filter(|last| Arc::ptr_eq(&last.what, what));
+        let is_same = |last: &Dragged| last.way == way && last.leaves == leaves;
+        if last.as_ref().is_some_and(is_same) {
+            return;
+        }
+        if last.is_none() {
             let lines = what.lines().iter().map(|edge| edge.id.clone());
             self.loose.try_update_value(|loose| loose.extend(lines));
         }
         self.keep_in_view(what, way, leaves);
         if self.painted.get_untracked() {
-            match is_same {
-                Some(true) => self.moved.notify(),
-                _ => self.outdated.notify(),
+            match last {
+                Some(_) => self.moved.notify(),
+                None => self.outdated.notify(),
             }
             return;
         }

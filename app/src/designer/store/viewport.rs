@@ -46,19 +46,48 @@ impl Workspace {
         }
     }
 
+    /// Zooms to 100 % around the middle of the screen.
+    pub fn zoom_to_full(self) {
+        self.zoom(1.0 / self.view.get_untracked().zoom);
+    }
+
+    /// Fits the selection on the screen, or the whole drawing if nothing is selected.
+    pub fn fit_selected(self) {
+        match self.selected_area() {
+            Some(area) => {
+                if let Some(view) = surface::fit(self.root, area) {
+                    self.view.try_set(view);
+                }
+            }
+            None => self.fit(),
+        }
+    }
+
+    /// The rectangle around the selection. For a line it is the one around its ends.
+    fn selected_area(self) -> Option<Rect> {
+        self.selection.with_untracked(|selection| {
+            self.drawing.with_untracked(|drawing| {
+                let ends = |line: &str| {
+                    let edge = drawing.edge(line).into_iter();
+                    let names = edge.flat_map(|edge| [&edge.from, &edge.to]);
+                    names
+                        .filter_map(|name| drawing.owner(name))
+                        .collect::<Vec<_>>()
+                };
+                let nodes = selection
+                    .names()
+                    .flat_map(|name| match drawing.owner(name) {
+                        Some(node) => vec![node],
+                        None => ends(name),
+                    });
+                Rect::around(nodes.map(|node| node.rect))
+            })
+        })
+    }
+
     /// Pans by the shortest distance that makes the selection visible.
     pub fn reveal_selected(self) {
-        let rect = self.selection.with_untracked(|selection| {
-            self.drawing.with_untracked(|drawing| {
-                Rect::around(
-                    selection
-                        .names()
-                        .filter_map(|name| drawing.owner(name))
-                        .map(|node| node.rect),
-                )
-            })
-        });
-        if let (Some(rect), Some(screen)) = (rect, surface::size(self.root)) {
+        if let (Some(rect), Some(screen)) = (self.selected_area(), surface::size(self.root)) {
             let now = self.view.get_untracked();
             let next = now.revealing(rect, screen);
             if next != now {

@@ -24,6 +24,8 @@ use crate::{browser, client::Answer, time::day};
 const ROW: f64 = 20.0;
 /// Number of rows above and below the visible part that are rendered too.
 const SPARE: f64 = 12.0;
+/// The same while the log follows new lines, which replace them all at each change.
+const SPARE_AT_END: f64 = 1.0;
 /// Rows above and below the visible part at which more lines are fetched.
 const AHEAD: f64 = 100.0;
 
@@ -122,11 +124,16 @@ pub fn LogView(
         let generation = state.view.get();
         state.changed.track();
         let place = state.place.get();
+        let spare = if state.follow.get() {
+            SPARE_AT_END
+        } else {
+            SPARE
+        };
         let (first, last) = feed
             .log
             .try_with_value(|log| {
-                let from = ((place.top / ROW) - SPARE).max(0.0) as u32;
-                let to = ((place.top + place.height) / ROW + SPARE) as u32;
+                let from = ((place.top / ROW) - spare).max(0.0) as u32;
+                let to = ((place.top + place.height) / ROW + spare) as u32;
                 (log.place_at(from), (log.place_at(to) + 1).min(log.len()))
             })
             .unwrap_or_default();
@@ -278,7 +285,7 @@ fn rebuild_view(state: LogState) {
             .try_update_value(|log| log.set_view(settings));
         state.hit.set(0);
         state.view.update(|view| *view += 1);
-        state.changed.update(|changed| *changed += 1);
+        state.lines_changed();
     });
     Effect::new(move |before: Option<(u32, u32)>| {
         state.feed.log_version.track();
@@ -290,7 +297,7 @@ fn rebuild_view(state: LogState) {
             state.view.update(|view| *view += 1);
             state.stay(moved.saturating_sub(moved_before));
         }
-        state.changed.update(|changed| *changed += 1);
+        state.lines_changed();
         (insertions, moved)
     });
 }
@@ -304,8 +311,9 @@ fn scroll_to_end(state: LogState) {
         }
         let newest = state.feed.log.try_with_value(|log| log.newest());
         state.seen.set(newest.unwrap_or_default());
-        // Scrolls after the container has its new height.
-        browser::on_next_frame(move || {
+        leptos::task::spawn_local(async move {
+            // By then the container has its new height. It is still the same frame.
+            leptos::task::tick().await;
             if state.follow.try_get_untracked() == Some(true)
                 && let Some(element) = state.scroll.try_get_untracked().flatten()
             {
@@ -349,6 +357,18 @@ impl LogState {
         }
     }
 
+    /// Displays other lines. While the log follows new ones, those at the end get their elements now, and not only after
+    /// the event of the scrolling.
+    fn lines_changed(self) {
+        let rows = self.feed.log.try_with_value(|log| log.rows());
+        if self.follow.get_untracked() {
+            let end = f64::from(rows.unwrap_or_default()) * ROW;
+            self.place
+                .update(|place| place.top = (end - place.height).max(0.0));
+        }
+        self.changed.update(|changed| *changed += 1);
+    }
+
     /// Keeps the visible lines in sight after this many rows were inserted above them.
     fn stay(self, rows: u32) {
         browser::on_next_frame(move || {
@@ -385,13 +405,17 @@ impl LogState {
         };
         let top = f64::from(element.scroll_top());
         let before = self.place.with_untracked(|place| place.top);
-        self.place.update(|place| place.top = top);
+        if top != before {
+            self.place.update(|place| place.top = top);
+        }
         let at_end = top + f64::from(element.client_height())
             >= f64::from(element.scroll_height()) - ROW / 2.0;
         let log = self.feed.log;
         let has_window = log.try_with_value(|log| log.window().is_some());
         if at_end && has_window == Some(false) {
-            self.follow.set(true);
+            if !self.follow.get_untracked() {
+                self.follow.set(true);
+            }
         } else if top < before - 1.0 && self.follow.get_untracked() {
             let newest = log.try_with_value(|log| log.newest());
             self.seen.set(newest.unwrap_or_default());

@@ -9,6 +9,7 @@ mod beside;
 mod choices;
 mod common;
 mod condition;
+mod line;
 mod link;
 mod maker;
 mod presets;
@@ -17,6 +18,7 @@ mod table;
 
 pub use beside::{fields_beside, tick};
 pub use common::{common_fields, common_type, edit_all};
+pub use line::fields_of_line;
 pub(crate) use link::described_below;
 pub use link::{
     Link, PARAMETER_TYPES, Source, SourceChoice, described, parameter_for, sources, switch,

@@ -79,6 +79,22 @@ impl Line {
     pub fn end(&self) -> CanvasPoint {
         self.points.last().copied().unwrap_or_default()
     }
+
+    /// Distance of a point from the line, in canvas pixels. Corners count as sharp. Infinite for an empty line.
+    pub fn distance(&self, point: CanvasPoint) -> f64 {
+        let to_segment = |pair: &[CanvasPoint]| {
+            let (whole, part) = (pair[1].since(pair[0]), point.since(pair[0]));
+            let square = whole.dx * whole.dx + whole.dy * whole.dy;
+            let along = if square > 0.0 {
+                ((part.dx * whole.dx + part.dy * whole.dy) / square).clamp(0.0, 1.0)
+            } else {
+                0.0
+            };
+            (part.dx - along * whole.dx).hypot(part.dy - along * whole.dy)
+        };
+        let distances = self.points.windows(2).map(to_segment);
+        distances.fold(f64::INFINITY, f64::min)
+    }
 }
 
 /// Lines for nodes at fixed positions.

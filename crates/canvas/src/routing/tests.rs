@@ -31,6 +31,20 @@ fn link(from: usize, to: usize) -> Link {
     }
 }
 
+#[test]
+fn the_distance_from_a_line_is_that_of_its_nearest_part() {
+    let points = [(0.0, 0.0), (100.0, 0.0), (100.0, 50.0)];
+    let line = Line::through(points.map(|(x, y)| CanvasPoint::new(x, y)).to_vec());
+    let distance = |x: f64, y: f64| line.distance(CanvasPoint::new(x, y));
+    assert_eq!(distance(40.0, -7.0), 7.0);
+    assert_eq!(distance(96.0, 30.0), 4.0);
+    assert_eq!(distance(100.0, 60.0), 10.0);
+    assert_eq!(
+        Line::default().distance(CanvasPoint::default()),
+        f64::INFINITY
+    );
+}
+
 fn crossed(line: &Line, rect: Rect) -> bool {
     line.points
         .windows(2)

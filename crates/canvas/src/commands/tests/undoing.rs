@@ -85,6 +85,7 @@ fn undo_restores_files_in_order() {
 enum Act {
     Drop(usize, f64, f64),
     Connect(usize, usize),
+    AddTo(usize, usize),
     Delete(usize),
     Carry(usize, f64, f64),
     Duplicate(usize),
@@ -105,6 +106,7 @@ fn act() -> impl Strategy<Value = Act> {
         (0..8_usize, -200.0..1600.0f64, -300.0..900.0f64)
             .prop_map(|(item, x, y)| Act::Drop(item, x, y)),
         (0..16_usize, 0..16_usize).prop_map(|(from, to)| Act::Connect(from, to)),
+        (0..8_usize, 0..16_usize).prop_map(|(item, node)| Act::AddTo(item, node)),
         (0..16_usize).prop_map(Act::Delete),
         (0..16_usize, -400.0..400.0f64, -400.0..400.0f64)
             .prop_map(|(node, dx, dy)| Act::Carry(node, dx, dy)),
@@ -166,6 +168,12 @@ fn proposal(input: &CommandInput<'_>, act: &Act) -> Option<Proposal> {
     match act {
         Act::Drop(item, x, y) => drop_item(input, &items[*item], CanvasPoint::new(*x, *y)).ok(),
         Act::Connect(from, to) => connect(input, &name(*from)?, &name(*to)?).ok(),
+        Act::AddTo(item, index) => {
+            let name = name(*index)?;
+            let below = CanvasVector { dx: 0.0, dy: 300.0 };
+            let at = input.drawing.node(&name)?.rect.centre().moved(below);
+            add_to(input, &items[*item], &name, at).ok()
+        }
         Act::Delete(index) => delete(input, &[name(*index)?]).map(|deletion| deletion.proposal),
         Act::Carry(index, dx, dy) => {
             let name = name(*index)?;

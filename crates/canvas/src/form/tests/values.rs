@@ -159,6 +159,42 @@ resources:
 }
 
 #[test]
+fn a_line_has_the_values_beside_its_reference() {
+    const TEXT: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  back: {type: OS::Neutron::Net}
+  web:
+    type: OS::Nova::Server
+    properties:
+      networks: [{network: front}, {network: {get_resource: back}, fixed_ip: 10.0.0.7}]
+      key_name: {get_resource: key}
+  edge: {type: OS::Neutron::Router, properties: {external_gateway_info: {network: public}}}
+  key: {type: OS::Nova::KeyPair, properties: {name: mine}}
+";
+    let of_line = |resource: &str, reference: &str| -> Vec<(String, String)> {
+        let fields = fields_of_line(&form(TEXT, resource), reference).into_iter();
+        fields.map(|field| (field.name, field.text)).collect()
+    };
+    let interface = of_line("web", "networks.1");
+    let address = ("networks.1.fixed_ip".to_owned(), "10.0.0.7".to_owned());
+    assert!(interface.contains(&address), "{interface:?}");
+    assert!(
+        interface
+            .iter()
+            .all(|(name, _)| name.starts_with("networks.1."))
+    );
+    let gateway = of_line("edge", "external_gateway_info.network");
+    let names: Vec<&str> = gateway.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(
+        names.contains(&"external_gateway_info.enable_snat"),
+        "{names:?}"
+    );
+    assert!(!names.contains(&"external_gateway_info.network"));
+    assert!(of_line("web", "key_name").is_empty());
+}
+
+#[test]
 fn a_preset_of_a_type_sets_its_properties_and_removes_those_of_others() {
     let text = "\
 heat_template_version: 2021-04-16
