@@ -228,6 +228,8 @@ async fn another_member_tests_a_change_of_an_item_and_its_owner_publishes_it() {
     assert_eq!(published["uploaded"]["author"], "demo");
     assert_eq!(published["uploaded"]["versions"], json!(["1.1.0", "1.0.0"]));
     assert_eq!(demo.post(&place, &json!({})).await.status(), 200);
+    let no_draft = "/api/v1/catalog/greeter/publish?version=1.0.0";
+    assert_eq!(problem(demo.post(no_draft, &json!({})).await).await, hidden);
 }
 
 #[tokio::test]

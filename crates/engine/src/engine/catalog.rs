@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use types::catalog::{
+    is_draft,
     recipe::{RECIPE_FILE, Recipe},
     role::RoleDraft,
 };
@@ -123,6 +124,12 @@ impl Engine {
         name: &str,
         version: &str,
     ) -> Result<Published> {
+        if !is_draft(version) {
+            return Err(Error::NotFound {
+                what: "draft",
+                id: format!("{name} {version}"),
+            });
+        }
         let draft = self.item_version(&actor.tenant, name, version).await?;
         let archive = packed(&draft.read_files().await?)?;
         self.publish(actor, archive, None, Stage::Published).await
