@@ -113,6 +113,7 @@ test('the keyboard connects and adds', async ({ page }) => {
   const stored = await open(page);
   await node(page, 'data').focus();
   await page.keyboard.press('Enter');
+  await expect(page.getByRole('complementary', { name: 'Inspector' }).getByLabel('Name', { exact: true })).toBeFocused();
   await node(page, 'data').focus();
   await page.keyboard.press('c');
   const picker = page.getByRole('dialog', { name: 'Connect data' });

@@ -68,6 +68,9 @@ test('a piece that does not come is told, and asked for again', async ({ page })
   await inspector.getByRole('button', { name: 'Try again' }).click();
   await expect(inspector.getByLabel('Design name')).toBeVisible();
   expect(await canvas.boundingBox()).toEqual(place);
+  await canvas.click({ button: 'right', position: { x: 40, y: 200 } });
+  await expect(page.getByRole('menu', { name: 'Actions' })).toBeVisible();
+  await page.keyboard.press('Escape');
   // The piece of the code editor is fetched when the editor is first shown.
   await page.route('**/split_code.wasm', (route) => route.abort());
   await page.getByRole('tab', { name: 'Code' }).click();

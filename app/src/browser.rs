@@ -473,12 +473,20 @@ pub fn dialog_is_open() -> bool {
 
 /// True if the event comes from a text field, where single keys are input and not shortcuts.
 pub fn is_typing(event: &Event) -> bool {
-    let Some(element) = event
+    event
         .target()
         .and_then(|target| target.dyn_into::<HtmlElement>().ok())
-    else {
-        return false;
-    };
+        .is_some_and(|element| takes_text(&element))
+}
+
+/// True if a text field has the focus.
+pub fn text_field_has_focus() -> bool {
+    document()
+        .and_then(|document| document.active_element()?.dyn_into::<HtmlElement>().ok())
+        .is_some_and(|element| takes_text(&element))
+}
+
+fn takes_text(element: &HtmlElement) -> bool {
     matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
         || element.is_content_editable()
 }

@@ -12,7 +12,7 @@ use crate::{
     client::page_missing,
     load::Load,
     opening::Missing,
-    ui::{Icon, skeleton},
+    ui::{Icon, skeleton, use_toasts},
 };
 
 /// Rows of the inspector's placeholder. On a phone they are as high as the inspector.
@@ -86,13 +86,30 @@ pub fn ProblemList(
     forms().view(loading, move |forms| (forms.problems)(workspace))
 }
 
-/// The open context menu, if there is one.
+/// The open context menu, if there is one. If its code cannot be loaded, the menu closes, and the next one asks again.
 #[component]
 pub fn MenuPanel(
     /// The page's state.
     workspace: Workspace,
 ) -> impl IntoView {
-    let forms = forms();
+    let toasts = use_toasts();
+    let forms = RwSignal::new(None::<Forms>);
+    Effect::new(move |_| {
+        if workspace.menu.with(Option::is_none) || forms.with_untracked(Option::is_some) {
+            return;
+        }
+        leptos::task::spawn_local(async move {
+            match forms_piece().await {
+                Ok(loaded) => {
+                    forms.try_set(Some(loaded));
+                }
+                Err(Missing) => {
+                    workspace.menu.try_set(None);
+                    toasts.problem(&page_missing());
+                }
+            }
+        });
+    });
     move || {
         let menu = workspace.menu.get()?;
         let forms = forms.get()?;

@@ -1,7 +1,8 @@
 //! Other people on the design: who has it open, what they have selected, and what they save.
 //!
 //! A visible page asks the server every few seconds, and says with the same request that it is here and what is selected
-//! on it. A page that is left says so. A page without unsaved changes takes over the versions of others; changes of both are merged by a save.
+//! on it. A page that is left says so. A page without unsaved changes takes over the versions of others; changes of both
+//! are merged by a save.
 
 use api::{DesignViewer, ViewerRequest};
 use leptos::prelude::*;

@@ -158,7 +158,7 @@ pub fn Canvas(
             return;
         }
         // A click on a part selects the part. A drag moves the node that owns it.
-        let part = surface::node_of(&event).filter(|_| !pointer.is_dragging());
+        let part = under(&event, at).filter(|_| !pointer.is_dragging());
         pointer.release(
             at,
             event.shift_key() || event.ctrl_key() || event.meta_key(),

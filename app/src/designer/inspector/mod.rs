@@ -46,9 +46,14 @@ pub fn Inspector(
             .selection
             .with(|selection| selection.names().count() > 1)
     });
-    Effect::new(move |_| {
-        if let Some(next) = workspace.next_focus.get() {
-            workspace.next_focus.set(None);
+    Effect::new(move |before: Option<()>| {
+        let Some(next) = workspace.next_focus.get() else {
+            return;
+        };
+        workspace.next_focus.set(None);
+        // Until the inspector was loaded, the user may have gone on, and types elsewhere.
+        let is_late = before.is_none() && browser::text_field_has_focus();
+        if !is_late {
             browser::after_ms(next.after_ms, move || browser::focus_deepest(&next.id));
         }
     });
