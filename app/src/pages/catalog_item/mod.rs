@@ -330,16 +330,19 @@ fn probe(probe: &Probe) -> AnyView {
         }
         Probe::Http {
             port,
+            scheme,
             path,
             status,
             contains,
         } => {
+            let scheme = scheme.clone();
+            let scheme = scheme.map(|scheme| view! { " over "<code>{scheme}</code> });
             let status = status.clone();
             let status = status.unwrap_or_else(|| "less than 500".to_owned());
             let text = contains
                 .clone()
                 .map(|text| view! { " and contains "<code>{text}</code> });
-            view! { "GET "<code>{path.clone()}</code>" at the port in "<code>{port.clone()}</code>" answers "{status}{text} }
+            view! { "GET "<code>{path.clone()}</code>{scheme}" at the port in "<code>{port.clone()}</code>" answers "{status}{text} }
                 .into_any()
         }
         Probe::Dns { port, name, record } => {

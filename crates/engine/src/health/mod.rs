@@ -4,6 +4,7 @@
 //! program on the server.
 
 mod dns;
+mod tls;
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     resources::address,
-    ssh::{Client, Gateway, Output, Route, SshError},
+    ssh::{ByteStream, Client, Gateway, Output, Route, SshError},
 };
 
 /// Variable of a command with the component's name.
@@ -136,11 +137,13 @@ pub async fn attempt(
         }
         Probe::Http {
             port,
+            scheme,
             path,
             status,
             contains,
         } => {
             let port = number(inputs, port)?;
+            let scheme = filled(scheme.as_deref().unwrap_or("http"), inputs);
             let path = filled(path, inputs);
             let is_path = path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic());
             if !is_path {
@@ -156,7 +159,16 @@ pub async fn attempt(
                 number.map_err(|_| Unhealthy::Answer(format!("`{status}` is no HTTP status")))
             });
             let (status, contains) = (status.transpose()?, optional(contains));
-            let answer = get(client, port, &path, contains.is_some()).await?;
+            let stream = client.forward("localhost", port).await?;
+            let stream: Box<dyn ByteStream> = match scheme.as_str() {
+                "http" => Box::new(stream),
+                "https" => Box::new(Box::pin(tls::connect(stream)).await?),
+                other => {
+                    let why = format!("`{other}` is no scheme; there are `http` and `https`");
+                    return Err(Unhealthy::Answer(why));
+                }
+            };
+            let answer = get(stream, &path, contains.is_some()).await?;
             judge(&answer, status, contains.as_deref()).map_err(Unhealthy::Answer)
         }
         Probe::Dns { port, name, record } => {
@@ -197,17 +209,16 @@ fn number(inputs: &Map<String, Value>, port: &str) -> Result<u16, Unhealthy> {
 
 /// The answer to a GET request: its head, and its body if that is wanted. HTTP/1.0, so that bodies have no chunks.
 async fn get(
-    client: &Client,
-    port: u16,
+    mut stream: impl ByteStream,
     path: &str,
     wants_body: bool,
 ) -> Result<Vec<u8>, Unhealthy> {
-    let mut stream = client.forward("localhost", port).await?;
     let request = format!(
         "GET {path} HTTP/1.0\r\nHost: localhost\r\nUser-Agent: Stackloom\r\nAccept: */*\r\nConnection: close\r\n\r\n"
     );
     let broken = |error: std::io::Error| Unhealthy::Answer(format!("no answer: {error}"));
     stream.write_all(request.as_bytes()).await.map_err(broken)?;
+    stream.flush().await.map_err(broken)?;
     let mut answer = Vec::new();
     let mut piece = [0; 8192];
     while answer.len() < ANSWER_BYTES_MAX && (wants_body || !answer.contains(&b'\n')) {

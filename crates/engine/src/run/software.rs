@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use api::ResourceState;
 use planner::workflow::ResourceSpec;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use store::{Health, ResourceChange};
 use types::catalog::{
     CONSUMER_KEY, CatalogItem, SECRET_KEY,
@@ -28,6 +28,9 @@ use crate::{
     sandbox::{Job, Servers},
     ssh::Route,
 };
+
+/// Variable with the address of the component's own server, as in its outputs: the public one, else the private one.
+const ADDRESS: &str = "stackloom_address";
 
 impl Attempt {
     /// Runs a component's role on its host.
@@ -110,6 +113,11 @@ impl Attempt {
             }
         }
         variables.extend(self.consumers(spec, &item.described)?);
+        let RunContext {
+            known, parameters, ..
+        } = &*self.run_context;
+        let addresses = Addresses::of(known, &known.scope(parameters), &host);
+        variables.insert(ADDRESS.to_owned(), json!(addresses.best()));
         let route = self.route(&host)?;
         let role = item.described.name.clone();
         let private_key = self.private_key().await?;

@@ -48,6 +48,10 @@ pub enum Probe {
     Http {
         /// Input with the port number.
         port: String,
+        /// `http`, `https`, or an input in braces that holds one of them. `None` means `http`. With `https` every
+        /// certificate is accepted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scheme: Option<String>,
         /// Path, such as `/health`, with inputs in braces.
         path: String,
         /// Expected status: a number, or an input in braces. `None` and an empty input accept every status below 500: a

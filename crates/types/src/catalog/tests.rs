@@ -297,6 +297,7 @@ fn health_checks_have_defaults() {
     assert_eq!(times(&checks[0]), (2, 5, 120));
     let page = Probe::Http {
         port: port(),
+        scheme: None,
         path: "/".into(),
         status: Some("200".into()),
         contains: Some("ok".into()),
@@ -315,13 +316,14 @@ fn health_checks_have_defaults() {
 #[test]
 fn options_stand_in_the_texts_of_a_check_and_decide_whether_it_is_made() {
     let checks = health(
-        "  - {title: Answers, http: listen_port, path: '/{listen_port}', status: '{listen_port}', contains: '{\"up\": {}}', when: listen_port}
+        "  - {title: Answers, http: listen_port, scheme: '{mode}', path: '/{listen_port}', status: '{listen_port}', contains: '{\"up\": {}}', when: listen_port}
   - {title: Accepts, tcp: listen_port}
 ",
     );
     let checks = checks.unwrap();
     let filled = Probe::Http {
         port: "listen_port".into(),
+        scheme: Some("{mode}".into()),
         path: "/{listen_port}".into(),
         status: Some("{listen_port}".into()),
         contains: Some("{\"up\": {}}".into()),
@@ -387,6 +389,21 @@ fn a_wrong_health_check_is_told_with_its_place() {
             "only an `http` check has `path`",
         ),
         (
+            "{title: x, tcp: listen_port, scheme: https}",
+            "health.0",
+            "only an `http` check has `scheme`",
+        ),
+        (
+            "{title: x, http: listen_port, scheme: ftp}",
+            "health.0",
+            "`ftp` is no scheme",
+        ),
+        (
+            "{title: x, http: listen_port, scheme: '{mod}'}",
+            "health.0",
+            "cannot stand in a scheme; did you mean `mode`",
+        ),
+        (
             "{title: x, http: listen_port, path: a b}",
             "health.0",
             "no path of a URL",
@@ -445,6 +462,20 @@ fn a_wrong_health_check_is_told_with_its_place() {
     }
     let many = "  - {title: x, tcp: listen_port}\n".repeat(9);
     assert!(health(&many).unwrap_err()[0].contains("at most 8"));
+}
+
+#[test]
+fn an_option_has_several_lines_if_its_default_has_or_if_it_takes_pem() {
+    let multiline = |option: &str| {
+        let specs = SPECS.replace("anything: {type: raw}", option);
+        let item = CatalogItem::parse(MANIFEST, &specs).unwrap();
+        item.inputs.last().unwrap().multiline
+    };
+    assert!(multiline("script: {type: str, default: \"a\\nb\"}"));
+    assert!(multiline(
+        "key: {type: str, no_log: true, description: Private key (PEM).}"
+    ));
+    assert!(!multiline("word: {type: str, description: A word.}"));
 }
 
 #[test]

@@ -8,14 +8,14 @@ use hot::{
 };
 use yaql::shown;
 
-const KEYS: [&str; 14] = [
-    "title", "tcp", "http", "dns", "command", "path", "status", "contains", "name", "type",
-    "interval", "timeout", "deadline", "when",
+const KEYS: [&str; 15] = [
+    "title", "tcp", "http", "dns", "command", "scheme", "path", "status", "contains", "name",
+    "type", "interval", "timeout", "deadline", "when",
 ];
 /// Keys of the probes, of which a check has one.
 const PROBES: [&str; 4] = ["tcp", "http", "dns", "command"];
 /// Keys that only an HTTP request has.
-const OF_HTTP: [&str; 3] = ["path", "status", "contains"];
+const OF_HTTP: [&str; 4] = ["scheme", "path", "status", "contains"];
 /// Keys that only a DNS query has.
 const OF_DNS: [&str; 2] = ["name", "type"];
 /// Maximum number of checks of an item.
@@ -84,6 +84,7 @@ impl Reader<'_> {
             },
             _ => Probe::Http {
                 port: value,
+                scheme: self.scheme(node, path),
                 path: self.http_path(node, path),
                 status: self.status(node, path),
                 contains: self.bounded(node, "contains", path),
@@ -99,6 +100,22 @@ impl Reader<'_> {
             return None;
         }
         Some(text)
+    }
+
+    /// `http`, `https`, or an option of the role in braces.
+    fn scheme(&mut self, node: &Node, path: &str) -> Option<String> {
+        let scheme = self.text(node, "scheme", path)?;
+        let option = words(&scheme).next();
+        let is_option = option.is_some_and(|word| scheme == format!("{{{word}}}"));
+        if !is_option && !matches!(scheme.as_str(), "http" | "https") {
+            let message = format!(
+                "`{}` is no scheme: use `http`, `https`, or `{{option}}` with the option of the role that holds one of them",
+                shown(&scheme)
+            );
+            self.error(path, node.span.start, message);
+            return None;
+        }
+        Some(scheme)
     }
 
     fn http_path(&mut self, node: &Node, path: &str) -> String {
@@ -230,14 +247,16 @@ impl Reader<'_> {
 fn filled_texts(probe: &Probe) -> Vec<(&'static str, &str)> {
     match probe {
         Probe::Http {
+            scheme,
             path,
             status,
             contains,
             ..
         } => {
+            let scheme = scheme.as_deref().map(|scheme| ("scheme", scheme));
             let status = status.as_deref().map(|status| ("status", status));
             let text = contains.as_deref().map(|text| ("text", text));
-            let texts = [Some(("path", path.as_str())), status, text];
+            let texts = [scheme, Some(("path", path.as_str())), status, text];
             texts.into_iter().flatten().collect()
         }
         Probe::Dns { name, .. } => vec![("name", name)],

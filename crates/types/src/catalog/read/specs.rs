@@ -114,12 +114,10 @@ impl Reader<'_> {
         if kind_name == "int" && entry.key.ends_with("port") {
             property = property.range(1.0, 65535.0);
         }
-        property.multiline = kind_name == "str"
-            && property
-                .default
-                .as_ref()
-                .and_then(Value::as_str)
-                .is_some_and(|text| text.contains('\n'));
+        let default = property.default.as_ref().and_then(Value::as_str);
+        let has_lines = default.is_some_and(|text| text.contains('\n'));
+        // A certificate or a key has no default, and several lines.
+        property.multiline = kind_name == "str" && (has_lines || property.summary.contains("PEM"));
         Some(property)
     }
 
