@@ -341,6 +341,11 @@ async fn health_is_tried_at_the_server_itself() {
     assert_eq!(tried(json!({"tcp": {"port": "nobody"}})).await, nobody);
     let get = |port: &str, path: &str, contains: &str| json!({"http": {"port": port, "path": path, "status": null, "contains": contains}});
     assert_eq!(tried(get("sshd", "/", "x")).await, "the answer is not HTTP");
+    let scheme = |scheme: &str| json!({"http": {"port": "sshd", "scheme": scheme, "path": "/", "status": null, "contains": null}});
+    let no_tls = tried(scheme("https")).await;
+    assert!(no_tls.starts_with("no answer with TLS: "), "{no_tls}");
+    let no_scheme = "`it's here` is no scheme; there are `http` and `https`";
+    assert_eq!(tried(scheme("{word}")).await, no_scheme);
 
     let page = "mkdir www && echo welcome >www/index.html && cd www && (python3 -m http.server 8080 >/dev/null 2>&1 &)";
     let begun = client.execute(page).await.unwrap();
