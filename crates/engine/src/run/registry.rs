@@ -17,9 +17,9 @@ use crate::{
 /// Name of the variable.
 pub(super) const VARIABLE: &str = "stackloom_services";
 
-/// True if a file of a role names the variable.
-pub(super) fn is_used(files: &Files) -> bool {
-    let name = VARIABLE.as_bytes();
+/// True if a file of a role names a variable of ours.
+pub(super) fn is_used(files: &Files, variable: &str) -> bool {
+    let name = variable.as_bytes();
     let mut files = files.values();
     files.any(|bytes| bytes.windows(name.len()).any(|part| part == name))
 }
@@ -178,9 +178,12 @@ mod tests {
 
     #[test]
     fn the_list_is_made_for_roles_that_name_it() {
-        let files = |text: &str| Files::from([("tasks/main.yml".to_owned(), text.into())]);
-        assert!(is_used(&files("- debug: {var: stackloom_services}\n")));
-        assert!(!is_used(&files("- debug: {var: stackloom_component}\n")));
-        assert!(!is_used(&files("")));
+        let is_used_in = |text: &str| {
+            let files = Files::from([("tasks/main.yml".to_owned(), text.into())]);
+            is_used(&files, VARIABLE)
+        };
+        assert!(is_used_in("- debug: {var: stackloom_services}\n"));
+        assert!(!is_used_in("- debug: {var: stackloom_component}\n"));
+        assert!(!is_used_in(""));
     }
 }

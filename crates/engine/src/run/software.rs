@@ -113,28 +113,31 @@ impl Attempt {
             }
         }
         variables.extend(self.consumers(spec, &item.described)?);
-        let RunContext {
-            known, parameters, ..
-        } = &*self.run_context;
-        let addresses = Addresses::of(known, &known.scope(parameters), &host);
-        variables.insert(ADDRESS.to_owned(), json!(addresses.best()));
         let route = self.route(&host)?;
         let role = item.described.name.clone();
         let private_key = self.private_key().await?;
         let reader = item.clone();
         let read = move || {
-            reader
-                .files()
-                .map(|files| (registry::is_used(&files), files))
+            reader.files().map(|files| {
+                let uses = |variable: &str| registry::is_used(&files, variable);
+                (uses(registry::VARIABLE), uses(ADDRESS), files)
+            })
         };
         let read = tokio::task::spawn_blocking(read)
             .await
             .map_err(|error| Ended::lasting(error.to_string()))?;
-        let (names_services, role_files) = read.map_err(|error| {
+        let (names_services, names_address, role_files) = read.map_err(|error| {
             Ended::lasting(format!(
                 "the files of item `{role}` cannot be read ({error}); upload the same version of it again"
             ))
         })?;
+        if names_address {
+            let RunContext {
+                known, parameters, ..
+            } = &*self.run_context;
+            let addresses = Addresses::of(known, &known.scope(parameters), &host);
+            variables.insert(ADDRESS.to_owned(), json!(addresses.best()));
+        }
         let services = names_services.then(|| self.services());
         let (host_names, remarks) = self.host_names((name, spec), services.as_ref(), tasks);
         for remark in remarks {
