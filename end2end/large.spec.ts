@@ -231,7 +231,9 @@ test('a large design without positions is arranged beside the page', async ({ pa
     });
   });
   await page.goto(`/designs/${id}`);
-  await expect(page.getByText('Arranging…')).toBeVisible();
+  await expect(page.getByRole('status').getByText('Arranging…')).toBeVisible();
+  // Screen readers announce nothing in a part that is busy.
+  await expect(page.locator('[aria-busy="true"]').getByText('Arranging…')).toHaveCount(0);
   await page.evaluate(() => dispatchEvent(new Event('seen')));
   await canvasReady(page);
   await expect(page.getByText('Arranging…')).toHaveCount(0);

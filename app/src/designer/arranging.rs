@@ -43,11 +43,12 @@ pub fn ArrangingNotice(
     /// True while the worker arranges.
     is_arranging: RwSignal<bool>,
 ) -> impl IntoView {
-    move || {
-        is_arranging.get().then(|| {
-            view! {
-                <p class="canvas-notice" data-tone="quiet" role="status"><Icon name="layout-template" />"Arranging…"</p>
-            }
-        })
+    // The region is there before its text, or screen readers would not announce it.
+    view! {
+        <div role="status">
+            {move || is_arranging.get().then(|| view! {
+                <p class="canvas-notice" data-tone="quiet"><Icon name="layout-template" />"Arranging…"</p>
+            })}
+        </div>
     }
 }
