@@ -154,7 +154,7 @@ test('starters have pictures, and one of them opens without a problem', async ({
   await login(page);
   const dialog = await starters(page);
   const pictures = dialog.locator('img.card-picture');
-  await expect(pictures).toHaveCount(11);
+  await expect(pictures).toHaveCount(12);
   const isDrawn = (picture: Element) => (picture as HTMLImageElement).naturalWidth > 0;
   for (const picture of await pictures.all()) {
     await picture.scrollIntoViewIfNeeded();

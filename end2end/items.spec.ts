@@ -1,6 +1,7 @@
 // A catalogue item from a form: problems at their fields, preview, test, publishing, deployment, next version.
-import { expect, test } from '@playwright/test';
+import { expect, test, type Locator } from '@playwright/test';
 import { api, login, node, shoot } from './support/app.ts';
+import { pasteOver, textOf } from './support/code.ts';
 import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
@@ -26,7 +27,12 @@ test('an item is made from a form, published and deployed', async ({ page, reque
     await page.getByRole('button', { name: 'Add a file' }).click();
     const file = page.getByRole('group', { name: 'file 1' });
     await file.getByLabel('Path').fill('/srv/word');
-    await file.getByLabel('Content').fill('the word is {{ word }}\n');
+    const content = editorOf(file);
+    await pasteOver(content, 'a word\n');
+    await pasteOver(content, 'the word is {{ word }}\n');
+    await content.press('ControlOrMeta+z');
+    expect(await textOf(content), 'the editor has its own undo').toBe('a word\n');
+    await pasteOver(content, 'the word is {{ word }}\n');
     await page.getByRole('button', { name: 'Add an option' }).click();
     const option = page.getByRole('group', { name: 'option 1' });
     await option.getByLabel('Name').fill('word');
@@ -109,7 +115,7 @@ test('an item is made from a form, published and deployed', async ({ page, reque
     await page.getByRole('link', { name: 'Next version' }).click();
     await expect(field('Version')).toHaveValue('1.1.0');
     await expect(field('Name')).toBeDisabled();
-    await page.getByRole('group', { name: 'file 1' }).getByLabel('Content').fill('the new word is {{ word }}\n');
+    await pasteOver(editorOf(page.getByRole('group', { name: 'file 1' })), 'the new word is {{ word }}\n');
     await page.getByRole('button', { name: 'Publish' }).click();
     await expect(page.getByText('Word keeper 1.1.0 is in the catalogue')).toBeVisible();
   });
@@ -120,6 +126,11 @@ test('an item is made from a form, published and deployed', async ({ page, reque
     expect(await leftovers(request)).toEqual({});
   });
 });
+
+/** The editor that takes the place of a text area, once its script is loaded. */
+function editorOf(file: Locator): Locator {
+  return file.locator('.cm-content[aria-label="Content"]');
+}
 
 const template = `heat_template_version: 2021-04-16
 resources:

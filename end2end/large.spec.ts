@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, canvasReady, centre, drag, login, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
+import { typeCode } from './support/code.ts';
 import { joined } from './support/shapes.ts';
 
 const COUNT = 600;
@@ -231,11 +232,21 @@ test('a large design without positions is arranged beside the page', async ({ pa
     });
   });
   await page.goto(`/designs/${id}`);
-  await expect(page.getByText('Arranging…')).toBeVisible();
+  const notice = page.getByRole('status').getByText('Arranging…');
+  await expect(notice).toBeVisible();
+  // Screen readers announce nothing in a part that is busy.
+  await expect(page.locator('[aria-busy="true"]').getByText('Arranging…')).toHaveCount(0);
   await page.evaluate(() => dispatchEvent(new Event('seen')));
   await canvasReady(page);
-  await expect(page.getByText('Arranging…')).toHaveCount(0);
+  await expect(notice).toHaveCount(0);
   await expect(page.getByRole('button', { name: 'Undo' })).toBeDisabled();
+
+  // Another text in its place is arranged there too.
+  await typeCode(page, joined(COUNT).replaceAll('server', 'host'));
+  await expect(notice).toBeVisible();
+  await page.evaluate(() => dispatchEvent(new Event('seen')));
+  await expect(notice).toHaveCount(0);
+  await linesRouted(page);
 });
 
 test('an exported picture has every node', async ({ page }) => {

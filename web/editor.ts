@@ -2,12 +2,13 @@
 //
 // The page owns the text, its history and all knowledge of templates. The editor shows the text and reports what the
 // user does. It has no history of its own: undo and redo are those of the design, so that one list of changes holds
-// for canvas, forms and code. Positions are UTF-16 offsets in the text with LF line ends.
+// for canvas, forms and code. Positions are UTF-16 offsets in the text with LF line ends. Forms of other pages have
+// plain editors, with a history each.
 import { closeCompletion } from '@codemirror/autocomplete';
-import { defaultKeymap, indentLess, indentMore } from '@codemirror/commands';
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from '@codemirror/commands';
 import { bracketMatching, foldGutter, foldKeymap } from '@codemirror/language';
 import { search, searchKeymap } from '@codemirror/search';
-import { Annotation, EditorSelection, EditorState, Prec, StateEffect, StateField, Transaction, type Extension, type Text } from '@codemirror/state';
+import { Annotation, Compartment, EditorSelection, EditorState, Prec, StateEffect, StateField, Transaction, type Extension, type Text } from '@codemirror/state';
 import {
   crosshairCursor,
   Decoration,
@@ -19,6 +20,7 @@ import {
   highlightSpecialChars,
   keymap,
   lineNumbers,
+  placeholder,
   rectangularSelection,
   type Command,
   type DecorationSet,
@@ -82,24 +84,11 @@ export function mount(parent: HTMLElement, options: Options, page: Page): Editor
     state: EditorState.create({
       doc: options.text,
       extensions: [
-        nonce(),
-        lineNumbers(),
-        foldGutter({ markerDOM: foldMarker }),
-        highlightSpecialChars(),
-        drawSelection(),
-        dropCursor(),
-        EditorState.allowMultipleSelections.of(true),
-        rectangularSelection(),
-        crosshairCursor(),
-        highlightActiveLine(),
-        highlightActiveLineGutter(),
-        bracketMatching(),
-        search({ top: true }),
+        basics(),
         marked,
         language(options.file, options.text, options.words),
         problems(page),
         assistance(page),
-        EditorState.tabSize.of(2),
         EditorView.contentAttributes.of({ 'aria-label': options.label, tabindex: '0', 'aria-describedby': options.describedBy, spellcheck: 'false', autocapitalize: 'off' }),
         limit(options.bytesMax, page),
         EditorView.updateListener.of(reports(page)),
@@ -125,7 +114,6 @@ export function mount(parent: HTMLElement, options: Options, page: Page): Editor
             return !!is;
           },
         }),
-        theme,
       ],
     }),
   });
@@ -138,9 +126,96 @@ export function mount(parent: HTMLElement, options: Options, page: Page): Editor
   };
 }
 
+/** What a plain editor reports to the page. */
+export interface PlainPage {
+  /** The user changed the text. */
+  changed(text: string): void;
+  /** The focus left the editor. */
+  left(): void;
+}
+
+export interface PlainOptions {
+  /** Name for screen readers. */
+  label: string;
+  /** Name of the file, which decides the language. */
+  file: string;
+}
+
+/** A mounted plain editor. */
+export interface PlainEditor {
+  /** Shows another text, with a new history. */
+  setText(text: string): void;
+  /** Marks the text as wrong. `describedBy` is the id of the message, empty for none. */
+  setFault(describedBy: string): void;
+  destroy(): void;
+}
+
+/**
+ * Shows a plain editor in place of a text area, with its id, placeholder, text and caret. The editor has its own history
+ * and knows nothing of templates. As in a text area, Tab leaves it.
+ */
+export function mountPlain(parent: HTMLElement, area: HTMLTextAreaElement, options: PlainOptions, page: PlainPage): PlainEditor {
+  const { id, placeholder: example } = area;
+  const fault = new Compartment();
+  let describedBy = '';
+  const faulty = () => {
+    const attributes: Record<string, string> = describedBy ? { 'aria-invalid': 'true', 'aria-describedby': describedBy } : {};
+    return EditorView.contentAttributes.of(attributes);
+  };
+  const start = (text: string, caret: number) =>
+    EditorState.create({
+      doc: text,
+      selection: { anchor: caret },
+      extensions: [
+        basics(),
+        placeholder(example),
+        language(options.file, text, []),
+        history(),
+        EditorView.contentAttributes.of({ id, 'aria-label': options.label, spellcheck: 'false', autocapitalize: 'off' }),
+        fault.of(faulty()),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) page.changed(update.state.doc.toString());
+        }),
+        EditorView.domEventHandlers({ blur: () => page.left() }),
+        keymap.of([{ key: 'Enter', run: breakLine }, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...defaultKeymap]),
+      ],
+    });
+  const view = new EditorView({ parent, state: start(area.value, area.selectionStart) });
+  if (document.activeElement === area) view.focus();
+  return {
+    setText: (text) => view.setState(start(text, 0)),
+    setFault: (id) => {
+      describedBy = id;
+      view.dispatch({ effects: fault.reconfigure(faulty()) });
+    },
+    destroy: () => view.destroy(),
+  };
+}
+
 /** The text of the editor around an element. For tests: only the lines in view are elements. */
 export function textOf(element: HTMLElement): string | undefined {
   return EditorView.findFromDOM(element)?.state.doc.toString();
+}
+
+/** What all editors have: numbered lines, folds, selections, search, the look. */
+function basics(): Extension {
+  return [
+    nonce(),
+    lineNumbers(),
+    foldGutter({ markerDOM: foldMarker }),
+    highlightSpecialChars(),
+    drawSelection(),
+    dropCursor(),
+    EditorState.allowMultipleSelections.of(true),
+    rectangularSelection(),
+    crosshairCursor(),
+    highlightActiveLine(),
+    highlightActiveLineGutter(),
+    bracketMatching(),
+    search({ top: true }),
+    EditorState.tabSize.of(2),
+    theme,
+  ];
 }
 
 /** The policy of the page allows style elements with its nonce only. */

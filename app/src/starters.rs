@@ -35,7 +35,7 @@ pub const EMPTY: Starter = Starter {
 };
 
 /// Starters, from small to large.
-pub const STARTERS: [Starter; 11] = [
+pub const STARTERS: [Starter; 12] = [
     Starter {
         slug: "proxy",
         name: "Web server behind a proxy",
@@ -84,6 +84,13 @@ pub const STARTERS: [Starter; 11] = [
         summary: "HAProxy in front of two WordPress servers, with MariaDB in a separate network.",
         icon: "blocks",
         template: include_str!("starters/tiers.yaml"),
+    },
+    Starter {
+        slug: "farm",
+        name: "Web farm with a database",
+        summary: "HAProxy in front of two web servers with a program of your own, and one PostgreSQL for both.",
+        icon: "globe",
+        template: include_str!("starters/farm.yaml"),
     },
     Starter {
         slug: "replica",
@@ -149,7 +156,7 @@ mod tests {
             let starters = STARTERS.into_iter().filter(|one| one.has_item(item));
             starters.map(|one| one.slug).collect::<Vec<_>>()
         };
-        assert_eq!(with("postgresql"), ["replica"]);
+        assert_eq!(with("postgresql"), ["farm", "replica"]);
         assert_eq!(with("mariadb"), ["wordpress", "tiers"]);
         assert!(with("post").is_empty());
     }

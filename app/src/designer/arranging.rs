@@ -1,4 +1,7 @@
 //! The first arrangement of a large drawing. The worker computes it, so that it does not block the page.
+//!
+//! An editor that gets a large text without positions later, such as a pasted one, keeps its drawing until the worker
+//! has arranged the new one.
 
 use canvas::{drawing::Unplaced, layout::Places};
 use hot::template::Template;
@@ -20,12 +23,8 @@ pub async fn arranged(
     mut places: Places,
     is_arranging: RwSignal<bool>,
 ) -> Places {
-    // Most nodes are resources.
-    if template.resources.len() <= places.len() + ARRANGED_AT_ONCE {
-        return places;
-    }
     let unplaced = Unplaced::of(template, plan, types, &places);
-    if unplaced.arrangement().missing() <= ARRANGED_AT_ONCE {
+    if unplaced.missing(&places) <= ARRANGED_AT_ONCE {
         return places;
     }
     is_arranging.try_set(true);
@@ -43,11 +42,12 @@ pub fn ArrangingNotice(
     /// True while the worker arranges.
     is_arranging: RwSignal<bool>,
 ) -> impl IntoView {
-    move || {
-        is_arranging.get().then(|| {
-            view! {
-                <p class="canvas-notice" data-tone="quiet" role="status"><Icon name="layout-template" />"Arranging…"</p>
-            }
-        })
+    // The region is there before its text, or screen readers would not announce it.
+    view! {
+        <div role="status">
+            {move || is_arranging.get().then(|| view! {
+                <p class="canvas-notice" data-tone="quiet"><Icon name="layout-template" />"Arranging…"</p>
+            })}
+        </div>
     }
 }

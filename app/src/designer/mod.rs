@@ -146,13 +146,14 @@ async fn open(id: String, is_arranging: RwSignal<bool>) -> client::Answer<Opened
 /// The page's outline while the design and the resource types load.
 #[component]
 fn Skeleton(is_arranging: RwSignal<bool>) -> impl IntoView {
+    // The canvas is not busy: what is announced there would wait until it is not.
     view! {
-        <div class="designer" aria-busy="true">
-            <div class="palette-panel"></div>
+        <div class="designer">
+            <div class="palette-panel" aria-busy="true"></div>
             <div class="designer-centre"><div class="canvas" data-testid="canvas" data-ready="false">
                 <ArrangingNotice is_arranging />
             </div></div>
-            <div class="inspector"></div>
+            <div class="inspector" aria-busy="true"></div>
         </div>
     }
 }

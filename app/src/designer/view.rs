@@ -9,6 +9,7 @@ use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::{
+    arranging::ArrangingNotice,
     backdrop::Backdrop,
     controls::Controls,
     forms::MenuPanel,
@@ -290,6 +291,7 @@ pub fn Canvas(
             <PickerPanel workspace />
             <MenuPanel workspace />
             <Notice workspace />
+            <ArrangingNotice is_arranging=workspace.is_arranging />
             <p id="canvas-keys" class="sr-only">
                 "Tab moves from resource to resource, arrow keys move the selected one, Enter opens its form, C connects it with another, A adds something, Delete removes it."
             </p>

@@ -81,14 +81,6 @@ impl Arrangement {
         }
     }
 
-    /// Number of nodes without a position. Chips need none: they are in the rows of their server.
-    pub fn missing(&self) -> usize {
-        let nodes = self.nodes.iter();
-        nodes
-            .filter(|node| node.corner.is_none() && node.kind != NodeKind::Chip)
-            .count()
-    }
-
     /// The rectangle of each node, in their order.
     pub fn rects(&self) -> Vec<Rect> {
         let mut sketch = Sketch::of(self);

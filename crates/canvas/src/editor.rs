@@ -16,7 +16,7 @@ use types::Registry;
 
 use crate::{
     commands::Proposal,
-    drawing::{self, Drawing},
+    drawing::{self, Drawing, Unplaced},
     history::{History, Snapshot},
     layout::{self, Place, Places},
     typing,
@@ -107,15 +107,20 @@ impl Editor {
     }
 
     /// The current drawing with every node's position.
+    pub fn draw(&self, plan: Option<&Plan>, types: &Registry) -> Drawing {
+        self.unplaced(plan, types).arranged()
+    }
+
+    /// The current drawing, without positions.
     ///
     /// While the plan has errors, ghosts come from the last stored plan, so that a card does not lose its parts with
     /// each letter of an incomplete name.
-    pub fn draw(&self, plan: Option<&Plan>, types: &Registry) -> Drawing {
+    pub fn unplaced(&self, plan: Option<&Plan>, types: &Registry) -> Unplaced {
         let sound = plan.map(|plan| match plan.workflow {
             Some(_) => plan,
             None => self.sound.as_deref().unwrap_or(plan),
         });
-        drawing::draw_with_ghosts(
+        Unplaced::with_ghosts(
             self.template(),
             plan,
             sound.and_then(|plan| plan.workflow.as_ref()),
@@ -130,6 +135,15 @@ impl Editor {
         if *self.places != places {
             self.places = Arc::new(places);
         }
+    }
+
+    /// Stores the positions of a drawing's nodes that have none, without a history entry.
+    pub fn place_missing(&mut self, drawing: &Drawing) {
+        let mut places = Places::clone(&self.places);
+        for (name, place) in drawing.places() {
+            places.entry(name).or_insert(place);
+        }
+        self.places = Arc::new(places);
     }
 
     /// Positions in a drawing, with chosen sizes, and with the contents of folded frames.

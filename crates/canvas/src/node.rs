@@ -113,6 +113,11 @@ impl Node {
         self.ghost.as_deref() == Some(REMOVED)
     }
 
+    /// True if the position is stored. A chip is in a row of its server, and ghosts are placed in each drawing.
+    pub fn has_place(&self) -> bool {
+        self.kind != NodeKind::Chip && self.ghost.is_none()
+    }
+
     /// True for a network, folded or not.
     pub fn is_network(&self) -> bool {
         self.kind == NodeKind::Frame || self.is_folded

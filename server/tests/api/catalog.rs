@@ -513,7 +513,15 @@ async fn a_template_pins_the_version_of_an_item() {
     assert_eq!(planned(&pinned("1.1.0")).await, "1.1.0");
 
     let missing = plan(&pinned("9.0.0"), json!({})).await;
-    assert_eq!(problem(missing).await, (404, "not-found".into()));
+    let missing = json(missing, 422).await["diagnostics"][0].clone();
+    assert_eq!(missing["code"], "item-version");
+    assert_eq!(
+        missing["path"],
+        "resources.greeting.metadata.stackloom.version"
+    );
+    assert!(missing["line"].is_number());
+    let message = missing["message"].as_str().unwrap();
+    assert!(message.contains("its versions are 1.1.0, 1.0.0"));
     let other = plan(&pinned("1.0.0"), json!({"greeter": "1.1.0"})).await;
     assert_eq!(problem(other).await, (409, "not-possible-now".into()));
     let second = "  second:\n    type: Stackloom::Catalog::greeter\n    metadata: {stackloom: {version: 1.1.0}}\n    \

@@ -1,8 +1,9 @@
-//! Arrangement of the selected nodes: tidy up, align, distribute, fold. Nodes glide to their new positions.
+//! Arrangement of the selected nodes: tidy up, align, distribute, fold. Nodes glide to their new positions. Nodes that
+//! lack a position get one.
 
 use canvas::{
     commands::{self, Alignment, Axis, CommandInput, Proposal, Tidying},
-    drawing::Node,
+    drawing::{Node, Unplaced},
 };
 use leptos::prelude::*;
 
@@ -68,6 +69,23 @@ impl Workspace {
         if self.show_arranged(proposal) && is_whole {
             self.fit();
         }
+    }
+
+    /// Lets the worker find the positions that nodes lack, and draws them then.
+    pub(super) fn place_by_worker(self, unplaced: Unplaced) {
+        // The drawing after the present answer is of the newest text.
+        if self.is_arranging.try_get_untracked() != Some(false) {
+            return;
+        }
+        self.is_arranging.set(true);
+        leptos::task::spawn_local(async move {
+            let rects = worker::arranged(unplaced.arrangement()).await;
+            let drawing = unplaced.placed(&rects);
+            self.editor
+                .try_update_untracked(|editor| editor.place_missing(&drawing));
+            self.is_arranging.try_set(false);
+            self.draw();
+        });
     }
 
     /// Aligns the selected nodes.

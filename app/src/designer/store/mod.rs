@@ -36,6 +36,7 @@ use self::{
     problems::{add_hidden, of_plan, tallies},
 };
 use super::{
+    arranging::ARRANGED_AT_ONCE,
     overlay::{ContextMenu, NextFocus, Panels, Picker},
     save_state::Saving,
     scene::Scene,
@@ -89,6 +90,8 @@ pub struct Workspace {
     /// Plan of the last readable document, with the resources that the passes add.
     pub plan: RwSignal<Arc<Plan>>,
     planning: StoredValue<Planning>,
+    /// True while the worker arranges the nodes of a new text. Until then the canvas has the drawing from before.
+    pub is_arranging: RwSignal<bool>,
     /// True while the worker tidies up.
     is_tidying: StoredValue<bool>,
     /// The drawing as signals.
@@ -198,6 +201,7 @@ impl Workspace {
             problems: RwSignal::new(Arc::new(of_plan(&plan))),
             plan: RwSignal::new(plan),
             planning: StoredValue::default(),
+            is_arranging: RwSignal::new(false),
             is_tidying: StoredValue::new(false),
             scene: Scene::new(),
             selection: RwSignal::default(),
@@ -337,13 +341,21 @@ impl Workspace {
         if !(plain && was_plain) {
             self.types.try_set(types.clone());
         }
-        let drawing = self.editor.try_update_untracked(|editor| {
+        let unplaced = self.editor.try_update_untracked(|editor| {
             editor.remember(&plan);
-            let drawing = editor.draw(Some(&plan), &types);
-            editor.settle(&drawing);
-            drawing
+            let unplaced = editor.unplaced(Some(&plan), &types);
+            let missing = unplaced.missing(editor.places());
+            (unplaced, missing)
         });
-        let Some(mut drawing) = drawing else { return };
+        let Some((unplaced, missing)) = unplaced else {
+            return;
+        };
+        if missing > ARRANGED_AT_ONCE {
+            return self.place_by_worker(unplaced);
+        }
+        let mut drawing = unplaced.arranged();
+        self.editor
+            .try_update_untracked(|editor| editor.settle(&drawing));
         if let Some(older) = self.older.try_get_untracked().flatten() {
             drawing.add_removed(&older);
         }

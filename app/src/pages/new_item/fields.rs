@@ -3,7 +3,10 @@
 use leptos::prelude::*;
 use types::catalog::recipe::Recipe;
 
-use super::form::{Form, field_id};
+use super::{
+    code::CodeControl,
+    form::{Form, field_id},
+};
 
 /// A value of the recipe and its control. `index` is the row for values in lists.
 #[derive(Clone, Copy)]
@@ -29,7 +32,7 @@ pub struct Field {
 pub enum Control {
     /// One line.
     Line,
-    /// Several lines of code.
+    /// The content of a configuration file.
     Code,
     /// A choice of values with their labels.
     Choice(&'static [(&'static str, &'static str)]),
@@ -86,7 +89,8 @@ impl Field {
             form.recipe
                 .update(|recipe| (self.set)(recipe, self.index, text));
         };
-        let leave = move |_| path.with_value(|path| form.leave(path));
+        let left = move || path.with_value(|path| form.leave(path));
+        let leave = move |_| left();
         let invalid = move || fault.with(Option::is_some).then_some("true");
         let described = fault_id.clone();
         let described = move || fault.with(Option::is_some).then(|| described.clone());
@@ -99,14 +103,17 @@ impl Field {
                 />
             }
             .into_any(),
-            Control::Code => view! {
-                <textarea
-                    class="input mono command-text" id=id.clone() rows="10" placeholder=self.example spellcheck="false" autocomplete="off"
-                    aria-invalid=invalid aria-describedby=described prop:value=value
-                    on:input=move |event| write(event_target_value(&event)) on:blur=leave
-                ></textarea>
+            Control::Code => {
+                let file = form.recipe.with_untracked(|recipe| {
+                    let file = recipe.files.get(self.index);
+                    file.map(|file| file.path.clone()).unwrap_or_default()
+                });
+                let fault = Signal::derive(described);
+                view! {
+                    <CodeControl id=id.clone() label=self.label example=self.example file value fault write leave=left />
+                }
+                .into_any()
             }
-            .into_any(),
             Control::Choice(choices) => {
                 let options = choices.iter().map(|(own, title)| {
                     view! { <option value=*own selected=move || value.with(|value| value == own)>{*title}</option> }

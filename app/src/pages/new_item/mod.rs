@@ -1,5 +1,6 @@
 //! The form that makes a catalogue item without writing Ansible: packages, files, a service, ports and options.
 
+mod code;
 mod fields;
 pub mod form;
 mod preview;

@@ -64,22 +64,7 @@ pub fn draw(
     types: &Registry,
     places: &Places,
 ) -> Drawing {
-    let workflow = plan.and_then(|plan| plan.workflow.as_ref());
-    draw_with_ghosts(template, plan, workflow, types, places)
-}
-
-/// Like [`draw`], with the ghosts of another `workflow` for an earlier state of the template. Ghosts of resources that
-/// no longer exist are left out.
-pub fn draw_with_ghosts(
-    template: &Template,
-    plan: Option<&Plan>,
-    workflow: Option<&Workflow>,
-    types: &Registry,
-    places: &Places,
-) -> Drawing {
-    let unplaced = Unplaced::with_ghosts(template, plan, workflow, types, places);
-    let rects = unplaced.arrangement.rects();
-    unplaced.placed(&rects)
+    Unplaced::of(template, plan, types, places).arranged()
 }
 
 /// Like [`draw`], with the contents of folded frames.
@@ -121,7 +106,9 @@ impl Unplaced {
         Self::with_ghosts(template, plan, workflow, types, places)
     }
 
-    fn with_ghosts(
+    /// Like [`Unplaced::of`], with the ghosts of another `workflow` for an earlier state of the template. Ghosts of
+    /// resources that no longer exist are left out.
+    pub(crate) fn with_ghosts(
         template: &Template,
         plan: Option<&Plan>,
         workflow: Option<&Workflow>,
@@ -145,6 +132,20 @@ impl Unplaced {
     /// The arrangement of the nodes.
     pub fn arrangement(&self) -> &Arrangement {
         &self.arrangement
+    }
+
+    /// Number of nodes that lack a position in `places`. Chips and ghosts have none there.
+    pub fn missing(&self, places: &Places) -> usize {
+        let nodes = self.drawing.nodes.iter();
+        nodes
+            .filter(|node| node.has_place() && !places.contains_key(&node.name))
+            .count()
+    }
+
+    /// The drawing with the rectangles of the arrangement, computed here.
+    pub fn arranged(self) -> Drawing {
+        let rects = self.arrangement.rects();
+        self.placed(&rects)
     }
 
     /// The drawing with these rectangles of the arrangement.
@@ -398,7 +399,7 @@ impl Drawing {
     pub fn places(&self) -> Places {
         self.nodes
             .iter()
-            .filter(|node| node.kind != NodeKind::Chip && node.ghost.is_none())
+            .filter(|node| node.has_place())
             .map(|node| (node.name.clone(), Place::at(node.rect.corner())))
             .collect()
     }

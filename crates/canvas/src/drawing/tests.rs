@@ -1,9 +1,9 @@
-use hot::document::Document;
+use hot::{bundle::Bundle, document::Document};
 use proptest::prelude::*;
 use types::{Registry, catalog::CatalogItem};
 
 use super::*;
-use crate::layout::Places;
+use crate::{editor::Editor, layout::Places};
 
 /// OpenStack's types and the project's two example items.
 pub(crate) fn registry() -> Registry {
@@ -460,12 +460,23 @@ fn positions_that_are_computed_elsewhere_are_those_of_a_drawing() {
     let (document, types) = (Document::parse(TWO_TIER), registry());
     let template = document.template();
     let unplaced = Unplaced::of(template, None, &types, &Places::new());
-    assert!(unplaced.arrangement().missing() > 0);
+    assert!(unplaced.missing(&Places::new()) > 0);
     let rects = unplaced.arrangement().rects();
     let drawing = unplaced.placed(&rects);
     assert_eq!(drawing, draw(template, None, &types, &Places::new()));
     let places = drawing.places();
     let again = Unplaced::of(template, None, &types, &places);
-    assert_eq!(again.arrangement().missing(), 0);
+    assert_eq!(again.missing(&places), 0);
     assert_eq!(again.arrangement().rects(), rects);
+}
+
+#[test]
+fn an_editor_keeps_the_positions_that_are_computed_elsewhere() {
+    let types = registry();
+    let mut editor = Editor::open(TWO_TIER, Places::new(), Bundle::default());
+    let drawing = editor.unplaced(None, &types).arranged();
+    editor.place_missing(&drawing);
+    assert_eq!(editor.unplaced(None, &types).missing(editor.places()), 0);
+    assert_eq!(editor.draw(None, &types), drawing);
+    assert_eq!(editor.undo_label(), None);
 }

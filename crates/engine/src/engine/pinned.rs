@@ -21,12 +21,27 @@ impl Engine {
         (template, bundle): (&str, Bundle),
         requested: &BTreeMap<String, String>,
     ) -> Result<Arc<Catalog>> {
+        let catalogs = &self.core.catalogs;
         let mut versions = BTreeMap::new();
         if may_pin(template, &bundle) {
             let template = template.to_owned();
             let read = move || pins(&Document::parse(template), &bundle);
             let read = self.compute(tenant, read).await?;
-            versions = read.map_err(|refused| Error::Refused(vec![refused]))?;
+            if !read.problems.is_empty() {
+                return Err(Error::Refused(read.problems));
+            }
+            let mut pinned = read.versions;
+            let written = pinned.iter();
+            versions = written
+                .map(|(item, pin)| (item.clone(), pin.version.clone()))
+                .collect();
+            if let Some(item) = catalogs.missing(tenant, &versions).await?
+                && let Some(pin) = pinned.remove(item)
+            {
+                let all = catalogs.versions(tenant).await?;
+                let others = all.get(item).map_or(&[][..], Vec::as_slice);
+                return Err(Error::Refused(vec![pin.missing(item, others)]));
+            }
         }
         for (item, version) in requested {
             let pinned = versions.insert(item.clone(), version.clone());
@@ -36,7 +51,6 @@ impl Engine {
                 )));
             }
         }
-        let catalogs = &self.core.catalogs;
         catalogs.with_versions(tenant, deployment, &versions).await
     }
 }

@@ -261,10 +261,17 @@ async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {
     let mut clients = Clients::start(address);
     assert_eq!(clients.members_after(100).await.len(), 2);
 
+    for size in [4, 2] {
+        scale(&bench, &started.deployment, size).await;
+        clients.assert_none_failed(&format!("to {size}"));
+        assert_eq!(clients.members_after(200).await.len() as u64, size);
+    }
+
+    // The members are `web/2` and `web/3` now.
     let events = scale(&bench, &started.deployment, 5).await;
     clients.assert_none_failed("from 2 to 5");
     let proxied = position(&events, "proxy:configure", StepState::Running);
-    for member in 2..5 {
+    for member in 4..7 {
         let healthy = position(
             &events,
             &format!("web/{member}/nginx:configure"),
@@ -296,7 +303,7 @@ async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {
         );
     }
     let drained = position(&events, "proxy:configure", StepState::Succeeded);
-    for member in 0..4 {
+    for member in 2..6 {
         let goes = position(
             &events,
             &format!("web/{member}/server:delete"),
@@ -323,7 +330,7 @@ async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {
     let (run, _) = story(&bench, &update.await.unwrap().run).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     let error = error_of(&run, "proxy:configure");
-    let missing = "1 of 1 servers are not healthy: web/4/nginx at 10.35.1.";
+    let missing = "1 of 1 servers are not healthy: web/6/nginx at 10.35.1.";
     assert!(error.contains(missing), "{error}");
     assert!(is_bastion_closed(&bench));
     all_goes(bench, &started.deployment).await;

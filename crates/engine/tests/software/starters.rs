@@ -1,6 +1,6 @@
 //! Starter designs, deployed and used as their users would. Only the flavor is another, which the tests' facts know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::{CommandRequest, CommandServers};
 
@@ -13,6 +13,7 @@ const NETWORK: &str = include_str!("../../../../app/src/starters/network.yaml");
 const BASTION: &str = include_str!("../../../../app/src/starters/bastion.yaml");
 const WORDPRESS: &str = include_str!("../../../../app/src/starters/wordpress.yaml");
 const TIERS: &str = include_str!("../../../../app/src/starters/tiers.yaml");
+const FARM: &str = include_str!("../../../../app/src/starters/farm.yaml");
 const REPLICA: &str = include_str!("../../../../app/src/starters/replica.yaml");
 const MONITORING: &str = include_str!("../../../../app/src/starters/monitoring.yaml");
 const BATCH: &str = include_str!("../../../../app/src/starters/batch.yaml");
@@ -183,6 +184,30 @@ async fn two_web_servers_are_one_site() {
             "{profile}"
         );
     }
+    all_goes(bench, &started.deployment).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
+async fn the_servers_of_a_farm_count_visits_in_one_database() {
+    let bench = on_docker("engine-farm", "172.31.66.0/24", BOOT).await;
+    let started = bench.start(&small(FARM)).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let url = output(&bench, &started.deployment, "url").await;
+    let (mut last, mut servers) = (0, BTreeSet::new());
+    // HAProxy asks one web server after the other.
+    for _ in 0..4 {
+        let page = fetch(&url).await;
+        let (_, visit) = page.split_once("Visit ").expect(&page);
+        let (number, server) = visit.split_once(", served by ").expect(&page);
+        let number: u32 = number.parse().unwrap();
+        assert!(number > last, "{last}: {page}");
+        last = number;
+        servers.insert(server.to_owned());
+    }
+    let both = ["shop-web1.", "shop-web2."].map(str::to_owned);
+    assert_eq!(servers, BTreeSet::from(both));
     all_goes(bench, &started.deployment).await;
 }
 

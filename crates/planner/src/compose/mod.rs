@@ -30,6 +30,7 @@ use crate::{
     deployed::Deployed,
     members::{drawn, is_parent},
     passes::Model,
+    pins::pins,
     services, signals,
     validate::validate_with,
     workflow::{OutputSpec, ResourceSpec},
@@ -421,7 +422,7 @@ pub(crate) struct Checked {
     pub parameters: BTreeMap<String, Value>,
     /// `parameters` with the known pseudo parameters, for a scope.
     pub known: BTreeMap<String, Value>,
-    /// Problems of the template itself and of its environments.
+    /// Problems of the template itself, of its environments and of the pins in it and beside it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -446,6 +447,7 @@ pub(crate) fn check(
         diagnostics.extend(merged.diagnostics.iter().cloned());
         diagnostics.extend(merged.undeclared(template));
         diagnostics.extend(merged.overridden(template, given));
+        diagnostics.extend(pins(document, bundle).problems);
     }
     Checked {
         merged,

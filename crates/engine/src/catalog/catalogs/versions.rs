@@ -38,15 +38,33 @@ impl Catalogs {
             Some(deployment) => self.store.pin_list(tenant, deployment).await?,
             None => Vec::new(),
         };
-        let rows = self.store.item_list(tenant).await?;
-        for (name, version) in versions {
-            if self.own_version(&rows, name, version).await?.is_none() {
-                find(&rows, name, version)?;
-            }
+        if let Some(name) = self.missing(tenant, versions).await? {
+            let version = versions.get(name).map_or("", String::as_str);
+            return Err(no_version(name, version));
         }
         let pins = pins.into_iter().map(|pin| (pin.item, pin.version));
         let all = pins.chain(versions.clone()).collect();
         self.pinned(tenant, &all).await
+    }
+
+    /// The first item of which project and server do not have this version.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn missing<'v>(
+        &self,
+        tenant: &Tenant,
+        versions: &'v BTreeMap<String, String>,
+    ) -> Result<Option<&'v str>> {
+        let rows = self.store.item_list(tenant).await?;
+        for (name, version) in versions {
+            if self.own_version(&rows, name, version).await?.is_none()
+                && find(&rows, name, version).is_err()
+            {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
     }
 
     async fn pinned(
@@ -113,8 +131,12 @@ impl Catalogs {
 pub(super) fn find<'r>(rows: &'r [ItemRow], name: &str, version: &str) -> Result<&'r ItemRow> {
     let mut rows = rows.iter();
     let found = rows.find(|row| row.name == name && row.version == version);
-    found.ok_or_else(|| Error::NotFound {
+    found.ok_or_else(|| no_version(name, version))
+}
+
+fn no_version(name: &str, version: &str) -> Error {
+    Error::NotFound {
         what: "version of an item",
         id: format!("{name} {version}"),
-    })
+    }
 }

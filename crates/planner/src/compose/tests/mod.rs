@@ -546,6 +546,27 @@ fn a_group_that_cannot_be_flattened_gives_a_reason() {
     );
 }
 
+#[test]
+fn pins_that_contradict_each_other_are_a_problem_of_the_template() {
+    let text = resources(
+        "  net: {type: OS::Neutron::Net, metadata: {stackloom: {version: 1.0.0}}}
+  one: {type: Stackloom::Catalog::base, metadata: {stackloom: {version: 1.0.0}}, properties: {host: {get_resource: vm}}}
+  two:
+    type: Stackloom::Catalog::base
+    metadata: {stackloom: {version: 1.1.0}}
+    properties: {host: {get_resource: vm}}
+",
+    );
+    let document = Document::parse(text);
+    let (bundle, given) = (Bundle::default(), BTreeMap::new());
+    let mut problems = validate(&document, &bundle, &types(), &cloud(), &given);
+    problems.retain(|one| one.code == "item-version");
+    insta::assert_snapshot!(listing(&problems), @r"
+    3:56 Error item-version resources.net.metadata.stackloom.version: only components have a version, and `OS::Neutron::Net` is no type of the catalogue
+    7:28 Error item-version resources.two.metadata.stackloom.version: `base` is pinned to 1.1.0 here and to 1.0.0 elsewhere; a deployment has one version of an item
+    ");
+}
+
 mod amazon;
 mod asked;
 mod given;
