@@ -42,6 +42,9 @@ impl Attempt {
         let (mut files, route, private_key) = self
             .role_on_host((&name, &spec), &item, &given, Tasks::Main)
             .await?;
+        if self.was_interrupted {
+            files.extend([ansible::interruption()]);
+        }
         let role = &item.described.name;
         let platform_note = other_platform(&files, role);
         let detached = self.detach(&name, &route, &private_key).await?;

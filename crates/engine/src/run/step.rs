@@ -52,6 +52,7 @@ impl RunContext {
                 step: step.clone(),
                 number: 0,
                 earlier: Earlier::Possible,
+                was_interrupted: false,
                 stop: CancellationToken::new(),
                 log,
                 report: Box::new(|_| {}),
@@ -71,6 +72,8 @@ pub struct Attempt {
     pub number: u32,
     /// Whether an earlier attempt can have created the step's resource.
     pub earlier: Earlier,
+    /// True if the last work on the step's resource possibly did not end well, in this run or an earlier one.
+    pub was_interrupted: bool,
     pub stop: CancellationToken,
     pub log: StepLog,
     /// Reports to the run's task that the attempt enters or leaves a queue of the engine.

@@ -47,6 +47,7 @@ impl RunTask {
             } else {
                 Earlier::Possible
             },
+            was_interrupted: !self.were_in_order.remove(&step),
             stop: stop.clone(),
             log,
             report: {
