@@ -12,11 +12,11 @@ use store::{CreationKey, ResourceChange};
 
 use super::{
     change::Release,
+    context::RunContext,
     outcome::Ended,
     step::{Attempt, StepResult},
     work::DriverInput,
 };
-use crate::machine::{Failure, FailureClass};
 use drivers::{Context, Driver, Earlier, Progress};
 
 impl Attempt {
@@ -145,7 +145,7 @@ impl Attempt {
             incarnation: entry.incarnation,
             resource_type: entry.spec.resource_type,
         };
-        let super::context::RunContext {
+        let RunContext {
             core,
             tenant,
             deployment,
@@ -155,7 +155,7 @@ impl Attempt {
             .store
             .creation_namesakes(tenant, deployment, &key)
             .await;
-        let Some(before) = before.map_err(storage_failed)? else {
+        let Some(before) = before? else {
             self.note(name, ResourceChange::Namesakes(now)).await?;
             return Ok(None);
         };
@@ -163,7 +163,7 @@ impl Attempt {
             .operator
             .creations_now(tenant, deployment, &now.ids)
             .await;
-        let recorded = recorded.map_err(storage_failed)?.recorded;
+        let recorded = recorded?.recorded;
         let mut new = now
             .ids
             .into_iter()
@@ -266,8 +266,4 @@ impl Attempt {
 /// The name of a resource, from its own name or a copy's name.
 pub(super) fn resource_of(name: &str) -> &str {
     copy_of(name).unwrap_or(name)
-}
-
-fn storage_failed(error: store::Error) -> Ended {
-    Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
 }

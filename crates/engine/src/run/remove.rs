@@ -16,10 +16,7 @@ use super::{
     snapshot::occasion_of,
     step::{Attempt, StepResult},
 };
-use crate::{
-    machine::{Failure, FailureClass},
-    resources::ResourceEntry,
-};
+use crate::{machine::FailureClass, resources::ResourceEntry};
 use drivers::{Context, Driver, DriverError};
 
 impl Attempt {
@@ -257,10 +254,7 @@ impl Attempt {
         let store = &self.run_context.core.store;
         let ends = store
             .event_count_bad_ends(&self.run_context.tenant, run)
-            .await;
-        let ends = ends.map_err(|error| {
-            Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
-        })?;
+            .await?;
         let short = occasion_of(run);
         Ok(match ends {
             0 => short.to_owned(),

@@ -15,7 +15,6 @@ use super::{
     outcome::Ended,
     step::{Attempt, StepResult},
 };
-use crate::machine::{Failure, FailureClass};
 
 /// The part of a run's id by which its snapshots differ from those of other runs. The first digits of an id are the time,
 /// and nearly the same for a whole day.
@@ -55,7 +54,7 @@ impl Attempt {
         let store = &run_context.core.store;
         if let Some(why) = restores.obstacle(&context, &id).await? {
             let deleted = store.snapshot_part_delete(tenant, run, &name);
-            deleted.await.map_err(|error| not_stored(&error))?;
+            deleted.await?;
             let message = format!("`{name}` is not part of the snapshot: {why}");
             self.log.warn(message.clone()).await;
             run_context.known.remark(message);
@@ -70,7 +69,7 @@ impl Attempt {
                 let bytes = ready.attributes.get("size").and_then(Value::as_u64);
                 let held = (run, run_context.journal.fence());
                 let stored = store.snapshot_part_complete(tenant, held, &name, (taken, bytes));
-                stored.await.map_err(|error| not_stored(&error))?;
+                stored.await?;
                 let message = format!("Created snapshot {taken} of `{name}`");
                 self.log.info(message).await;
                 Ok(())
@@ -151,7 +150,7 @@ impl Attempt {
         };
         let (store, tenant) = (&run_context.core.store, &run_context.tenant);
         let parts = store.snapshot_part_list(tenant, &run_context.deployment);
-        let parts = parts.await.map_err(|error| not_stored(&error))?;
+        let parts = parts.await?;
         for part in parts.into_iter().filter(goes) {
             for pause in self.pauses() {
                 if delete_part(&run_context.session, &part).await? {
@@ -160,7 +159,7 @@ impl Attempt {
                 self.pause(pause).await?;
             }
             let deleted = store.snapshot_part_delete(tenant, &part.snapshot, &part.resource);
-            deleted.await.map_err(|error| not_stored(&error))?;
+            deleted.await?;
             let message = format!("Deleted the snapshot of `{}`", part.resource);
             self.log.info(message).await;
         }
@@ -177,9 +176,4 @@ impl Attempt {
             .ok_or_else(|| Ended::lasting(format!("`{name}` was removed or replaced")))?;
         Ok((name, id, spec))
     }
-}
-
-/// A failure of the database, which the step's next attempt can survive.
-fn not_stored(error: &store::Error) -> Ended {
-    Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
 }
