@@ -28,6 +28,7 @@ use crate::{
     sandbox::{Job, Servers},
     ssh::Route,
 };
+use drivers::Earlier;
 
 impl Attempt {
     /// Runs a component's role on its host.
@@ -131,7 +132,7 @@ impl Attempt {
             ))
         })?;
         let services = names_services.then(|| self.services());
-        let (host_names, remarks) = self.host_names((name, spec), services.as_ref(), tasks);
+        let (host_names, remarks) = self.host_names(spec, services.as_ref(), tasks);
         for remark in remarks {
             self.log.warn(remark).await;
         }
@@ -170,7 +171,7 @@ impl Attempt {
     /// The tasks that write the component's names in `/etc/hosts`, with remarks on names that are left out.
     fn host_names(
         &self,
-        (name, spec): (&str, &ResourceSpec),
+        spec: &ResourceSpec,
         services: Option<&Value>,
         tasks: Tasks<'_>,
     ) -> (Vec<Value>, Vec<String>) {
@@ -201,9 +202,7 @@ impl Attempt {
             is_component,
         );
         // An earlier set-up can have left names.
-        let entry = known.get(name);
-        let is_first = entry.is_none_or(|entry| entry.reference.is_none());
-        let tasks = if names.addresses.is_empty() && is_first {
+        let tasks = if names.addresses.is_empty() && self.earlier == Earlier::None {
             Vec::new()
         } else {
             hosts::tasks(&names.addresses)
