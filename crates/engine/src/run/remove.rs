@@ -53,6 +53,24 @@ impl Attempt {
                 .await;
             return self.gone(name).await;
         }
+        self.delete_in_cloud(name, spec, there, id).await?;
+        self.log.info(format!("Deleted `{name}`")).await;
+        // Software is deleted with its server.
+        let components = self.run_context.known.on_host(name).into_iter();
+        for component in components.filter(|other| copy_of(other).is_none()) {
+            self.gone(&component).await?;
+        }
+        self.gone(name).await
+    }
+
+    /// Deletes a resource from the cloud, with what blocks its deletion, and waits until it is gone.
+    async fn delete_in_cloud(
+        &self,
+        name: &str,
+        spec: ResourceSpec,
+        there: Option<ResourceEntry>,
+        id: Option<String>,
+    ) -> StepResult {
         let driver = self.driver(&spec)?;
         let work = self.work_on_what_is_there(name, spec);
         let context = work.context(self);
@@ -81,10 +99,10 @@ impl Attempt {
         {
             let wait = delayed.waits_before_delete(&context).await?;
             if !wait.is_zero() {
+                let seconds = wait.as_secs();
                 self.log
                     .info(format!(
-                        "Waiting {} s before the deletion of `{name}`",
-                        wait.as_secs()
+                        "Waiting {seconds} s before the deletion of `{name}`"
                     ))
                     .await;
                 self.pause(wait).await?;
@@ -100,18 +118,10 @@ impl Attempt {
             .await?;
         if let Some(id) = &id {
             self.until_gone(driver, &context, id).await?;
+            self.delete_snapshots_of(&work.spec.resource_type, id)
+                .await?;
         }
-        if let Some(id) = &id {
-            let resource_type = &work.spec.resource_type;
-            self.delete_snapshots_of(resource_type, id).await?;
-        }
-        self.log.info(format!("Deleted `{name}`")).await;
-        // Software is deleted with its server.
-        let components = self.run_context.known.on_host(name).into_iter();
-        for component in components.filter(|other| copy_of(other).is_none()) {
-            self.gone(&component).await?;
-        }
-        self.gone(name).await
+        Ok(())
     }
 
     /// Removes a resource from the deployment that stays in the cloud.
