@@ -40,17 +40,19 @@ impl Attempt {
         alone
             .properties
             .retain(|name, _| !item.described.is_from_connections(name));
-        let (mut files, route, private_key) = self
+        let (files, route, private_key) = self
             .role_on_host((name, &alone), &item, &given, Tasks::REMOVAL)
             .await?;
         let detached = self.detach(name, &route, &private_key).await?;
-        if let Some(detached) = &detached {
-            files.insert("jobs".into(), detached.folder.path().into_bytes());
-        }
         self.log
             .info(format!("Removing `{name}` from `{host}`"))
             .await;
-        let job = self.job(files, ansible::playbook_command(), route, private_key);
+        let job = self.job(
+            files,
+            ansible::playbook_command(),
+            (route, private_key),
+            detached.as_ref(),
+        );
         let output = self.in_sandbox(&job, &|_| false, detached).await?;
         if output.code == 0 {
             return Ok(());

@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 use super::{
     ansible::{self, Tasks},
     context::RunContext,
+    detached::Detached,
     execution::ended_badly,
     health::HealthWait,
     hosts,
@@ -49,15 +50,17 @@ impl Attempt {
         let role = &item.described.name;
         let platform_note = other_platform(&files, role);
         let detached = self.detach(&name, &route, &private_key).await?;
-        if let Some(detached) = &detached {
-            files.insert("jobs".into(), detached.folder.path().into_bytes());
-        }
         self.log
             .info(format!("Running role `{role}` on `{host}`"))
             .await;
         let described = &item.described;
         let wait = HealthWait::new(&name, described, &given, route.clone(), private_key.clone());
-        let job = self.job(files, ansible::playbook_command(), route, private_key);
+        let job = self.job(
+            files,
+            ansible::playbook_command(),
+            (route, private_key),
+            detached.as_ref(),
+        );
         let takes = |result: &str| address::takes_result(&item.described, result);
         let output = self.in_sandbox(&job, &takes, detached).await?;
         if output.code != 0 {
@@ -210,15 +213,19 @@ impl Attempt {
         (tasks, names.remarks)
     }
 
-    /// A sandbox's execution for this step on one server.
+    /// A sandbox's execution for this step on one server, whose programs are in the folder of `detached`.
     pub(super) fn job(
         &self,
         mut files: Files,
         argv: Vec<String>,
-        route: Route,
-        private_key: Zeroizing<String>,
+        (route, private_key): (Route, Zeroizing<String>),
+        detached: Option<&Detached>,
     ) -> Job {
         files.extend([ansible::lock_rule()]);
+        files.extend(detached.map(|detached| {
+            let folder = detached.folder.path();
+            ("jobs".to_owned(), folder.into_bytes())
+        }));
         Job {
             run: self.run_context.run.clone(),
             step: self.step.id.clone(),

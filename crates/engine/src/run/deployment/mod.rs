@@ -241,13 +241,10 @@ impl Attempt {
         let (play, argv) = play_of((name, host, action), configuration, inputs, variables);
         files.extend(play);
         let detached = self.detach(name, &route, &private_key).await?;
-        if let Some(detached) = &detached {
-            files.insert("jobs".into(), detached.folder.path().into_bytes());
-        }
         self.log
             .info(format!("Running `{name}` on `{host}` for {action}"))
             .await;
-        let job = self.job(files, argv, route, private_key);
+        let job = self.job(files, argv, (route, private_key), detached.as_ref());
         let takes = |result: &str| configuration.takes(result);
         let mut output = self.in_sandbox(&job, &takes, detached).await?;
         if output.code != 0 {
