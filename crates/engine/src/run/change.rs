@@ -199,11 +199,7 @@ impl Attempt {
                 },
             });
         }
-        self.run_context
-            .journal
-            .write(entries)
-            .await
-            .map_err(|error| Ended::lasting(error.to_string()))
+        self.write(entries).await
     }
 
     /// Makes another copy, or another resource, release values that only one of the two can have.

@@ -13,7 +13,7 @@ use store::ResourceChange;
 
 use super::{
     outcome::Ended,
-    snapshot::occasion_of,
+    snapshot::short_run,
     step::{Attempt, StepResult},
 };
 use crate::{machine::FailureClass, resources::ResourceEntry};
@@ -265,7 +265,7 @@ impl Attempt {
         let ends = store
             .event_count_bad_ends(&self.run_context.tenant, run)
             .await?;
-        let short = occasion_of(run);
+        let short = short_run(run);
         Ok(match ends {
             0 => short.to_owned(),
             ends => format!("{short}-{ends}"),

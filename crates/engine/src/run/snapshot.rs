@@ -2,7 +2,7 @@
 //!
 //! The part of the snapshot is in the database before the step begins, and gets its id in the cloud at the end. What was
 //! requested in between is found by its name, which contains the start of the resource's id and the end of the run's id
-//! ([`occasion_of`]). A resource without data of its own is no part of the snapshot; the end of the run names it.
+//! ([`short_run`]). A resource without data of its own is no part of the snapshot; the end of the run names it.
 
 use drivers::{DriverError, Progress, Ready, Restore};
 use futures::future::BoxFuture;
@@ -16,9 +16,9 @@ use super::{
     step::{Attempt, StepResult},
 };
 
-/// The part of a run's id by which its snapshots differ from those of other runs. The first digits of an id are the time,
-/// and nearly the same for a whole day.
-pub(super) fn occasion_of(run: &str) -> &str {
+/// The part of a run's id by which its snapshots and folders differ from those of other runs. The first digits of an id are
+/// the time, and nearly the same for a whole day.
+pub(super) fn short_run(run: &str) -> &str {
     run.get(run.len().saturating_sub(8)..).unwrap_or(run)
 }
 
@@ -28,7 +28,7 @@ pub async fn delete_part(session: &Session, part: &SnapshotPartRow) -> Result<bo
     let Some(restores) = restoration_of(&part.resource_type) else {
         return Ok(true);
     };
-    let occasion = occasion_of(&part.snapshot);
+    let occasion = short_run(&part.snapshot);
     let snapshot_id = part.snapshot_id.as_deref();
     restores
         .remove_snapshot(session, &part.physical_id, occasion, snapshot_id)
@@ -60,7 +60,7 @@ impl Attempt {
             run_context.known.remark(message);
             return Ok(());
         }
-        let occasion = occasion_of(run);
+        let occasion = short_run(run);
         let request = || restores.take(&context, &id, occasion);
         let ended = self.until_snapshot(request).await?;
         match ended {
@@ -125,7 +125,7 @@ impl Attempt {
         };
         let work = self.work_on_what_is_there(&name, spec);
         let context = work.context(self);
-        let occasion = occasion_of(&self.run_context.run);
+        let occasion = short_run(&self.run_context.run);
         let request = || restores.restore(&context, &id, snapshot, occasion);
         match self.until_snapshot(request).await? {
             Ok(_) => {

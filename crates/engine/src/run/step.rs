@@ -339,11 +339,12 @@ impl Attempt {
             name: name.to_owned(),
             change,
         };
-        self.run_context
-            .journal
-            .write(vec![entry])
-            .await
-            .map_err(|error| Ended::lasting(error.to_string()))
+        self.write(vec![entry]).await
+    }
+
+    pub(super) async fn write(&self, entries: Vec<Entry>) -> StepResult {
+        let written = self.run_context.journal.write(entries).await;
+        written.map_err(|error| Ended::lasting(error.to_string()))
     }
 
     pub(super) async fn note_state(&self, name: &str, state: ResourceState) -> StepResult {

@@ -22,6 +22,7 @@ use super::{
     ansible::{self, Tasks},
     execution::ended_badly,
     outcome::Ended,
+    snapshot::short_run,
     step::{Attempt, StepResult},
     work::DriverInput,
 };
@@ -265,9 +266,8 @@ impl Attempt {
 
     /// The folder on the server: of the deployment, for this run.
     fn folder(&self, name: &str) -> String {
-        let run = &self.run_context.run;
-        let short = run.get(run.len().saturating_sub(8)..).unwrap_or(run);
-        format!("/var/lib/heat-config/{}-{short}", file_name(name))
+        let run = short_run(&self.run_context.run);
+        format!("/var/lib/heat-config/{}-{run}", file_name(name))
     }
 
     /// Records the end of a deployment's step, and its attributes.
