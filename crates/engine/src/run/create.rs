@@ -13,9 +13,9 @@ use store::{CreationKey, ResourceChange};
 use super::{
     change::Release,
     context::RunContext,
+    driver_input::DriverInput,
     outcome::Ended,
     step::{Attempt, StepResult},
-    work::DriverInput,
 };
 use drivers::{Context, Driver, Earlier, Progress};
 
@@ -47,7 +47,7 @@ impl Attempt {
                 self.begin(name, &spec, ResourceState::Creating).await?;
             }
         }
-        let work = self.work(name, spec)?;
+        let work = self.planned_input(name, spec)?;
         self.make(name, &work, earlier).await
     }
 
@@ -251,7 +251,7 @@ impl Attempt {
         let driver = self.driver(&spec)?;
         self.begin(name, &spec, ResourceState::Creating).await?;
         self.learn_id(name, &id).await?;
-        let work = self.work_on_what_is_there(name, spec);
+        let work = self.recorded_input(name, spec);
         let context = work.context(self);
         if let Progress::Failed(why) = driver.progress(&context, &id).await? {
             return Err(Ended::lasting(format!(

@@ -19,7 +19,7 @@ impl Attempt {
             self.log.warn(message).await;
             return Ok(());
         };
-        let work = self.work_on_what_is_there(name, spec.clone());
+        let work = self.recorded_input(name, spec.clone());
         if !self.is_led_to_server(spec, work.properties.get("host")) {
             let message = format!(
                 "`{name}` is not removed from its server, because the server is deleted too"

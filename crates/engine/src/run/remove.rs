@@ -72,7 +72,7 @@ impl Attempt {
         id: Option<String>,
     ) -> StepResult {
         let driver = self.driver(&spec)?;
-        let work = self.work_on_what_is_there(name, spec);
+        let work = self.recorded_input(name, spec);
         let context = work.context(self);
         let id = match id {
             None if there.is_some() => self.created_under_its_name(name, driver, &context).await?,
@@ -143,7 +143,7 @@ impl Attempt {
         }
         let retained = id.map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
         if let Some(release) = self.driver(&spec)?.abilities().release {
-            let work = self.work_on_what_is_there(name, spec);
+            let work = self.recorded_input(name, spec);
             let released = release.release(&work.context(self), id).await;
             if let Err(error) = released {
                 self.is_not_released(name, &work.spec, error).await?;

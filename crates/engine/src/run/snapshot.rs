@@ -47,7 +47,7 @@ impl Attempt {
         let Some(restores) = restoration_of(&spec.resource_type) else {
             return Err(Ended::lasting(format!("`{name}` cannot be restored")));
         };
-        let work = self.work_on_what_is_there(&name, spec);
+        let work = self.recorded_input(&name, spec);
         let context = work.context(self);
         let run_context = &self.run_context;
         let (tenant, run) = (&run_context.tenant, run_context.run.as_str());
@@ -123,7 +123,7 @@ impl Attempt {
         ) else {
             return Err(Ended::lasting(format!("`{name}` cannot be restored")));
         };
-        let work = self.work_on_what_is_there(&name, spec);
+        let work = self.recorded_input(&name, spec);
         let context = work.context(self);
         let occasion = short_run(&self.run_context.run);
         let request = || restores.restore(&context, &id, snapshot, occasion);

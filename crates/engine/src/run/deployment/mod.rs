@@ -20,11 +20,11 @@ use store::ResourceChange;
 
 use super::{
     ansible::{self, Tasks},
+    driver_input::DriverInput,
     execution::ended_badly,
     outcome::Ended,
     snapshot::short_run,
     step::{Attempt, StepResult},
-    work::DriverInput,
 };
 use crate::resources::ResourceEntry;
 use configuration::{Configuration, environment, playbook_results};
@@ -47,7 +47,7 @@ impl Attempt {
     pub(super) async fn deploy_software(&self) -> StepResult {
         let name = self.name()?.to_owned();
         let spec = self.spec()?;
-        let work = self.work(&name, spec)?;
+        let work = self.planned_input(&name, spec)?;
         let before = self.run_context.known.get(&name);
         let before = before.filter(|entry| entry.reference.is_some());
         if let Some(entry) = &before
@@ -92,7 +92,7 @@ impl Attempt {
 
     /// Runs the configuration for the removal of a deployment whose server stays.
     pub(super) async fn act_on_delete(&self, name: &str, spec: &ResourceSpec) -> StepResult {
-        let work = self.work_on_what_is_there(name, spec.clone());
+        let work = self.recorded_input(name, spec.clone());
         let config = self.config(&work)?;
         let Some(configuration) = configuration(&work, &config, DELETE)? else {
             return Ok(());
@@ -110,7 +110,7 @@ impl Attempt {
     /// Runs the configuration of an existing deployment for SUSPEND or RESUME, if it acts on it. Its outputs stay those of its
     /// creation or last change, which other resources were made from.
     pub(super) async fn act_on(&self, name: &str, spec: &ResourceSpec, action: &str) -> StepResult {
-        let work = self.work_on_what_is_there(name, spec.clone());
+        let work = self.recorded_input(name, spec.clone());
         let config = self.config(&work)?;
         if let Some(configuration) = configuration(&work, &config, action)? {
             self.execute(name, &work, &configuration, action).await?;
@@ -134,9 +134,7 @@ impl Attempt {
         work: &DriverInput,
         config: &Map<String, Value>,
     ) -> StepResult<bool> {
-        let before = self
-            .work_on_what_is_there(name, entry.spec.clone())
-            .properties;
+        let before = self.recorded_input(name, entry.spec.clone()).properties;
         if before.get("server") != work.properties.get("server") {
             return Ok(true);
         }
@@ -182,7 +180,7 @@ impl Attempt {
         };
         let name = names.find(is_it).unwrap_or(config);
         let entry = known.get(name).ok_or_else(missing)?;
-        Ok(self.work_on_what_is_there(name, entry.spec).properties)
+        Ok(self.recorded_input(name, entry.spec).properties)
     }
 
     /// Runs a configuration on the server. Returns the deployment's attributes.
