@@ -171,6 +171,7 @@ impl Attempt {
         Ok(new.next().filter(|_| new.next().is_none()))
     }
 
+    /// Records the cloud's id of a resource.
     pub(super) async fn learn_id(&self, name: &str, id: &str) -> StepResult {
         self.run_context
             .known
@@ -217,6 +218,7 @@ impl Attempt {
         self.note(name, ResourceChange::Forgotten).await
     }
 
+    /// Records a description before the resource is created from it.
     pub(super) async fn begin(
         &self,
         name: &str,

@@ -272,6 +272,7 @@ impl Attempt {
         })
     }
 
+    /// Records that a resource is deleted.
     async fn gone(&self, name: &str) -> StepResult {
         self.note(
             name,
@@ -285,6 +286,7 @@ impl Attempt {
         Ok(())
     }
 
+    /// Waits until an object is gone from the cloud.
     pub(super) async fn until_gone(
         &self,
         driver: &dyn Driver,
