@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, HashMap};
 use crate::plan::{Action, Change, Model, compare::moves};
 use types::{Registry, ResourceType};
 
-/// The changed components that need a resource with other addresses, directly or indirectly, by the name of that
-/// resource. A port that gets other addresses has its server in the list too. `order` contains predecessors first.
+/// The changed components that need a resource with other addresses, directly or through changed ones, by the name of that
+/// resource. Their steps wait for its step. A port that gets other addresses has its server in the list too. `order` contains predecessors first.
 pub(super) fn outdated<'a>(
     model: &'a Model,
     changes: &HashMap<&'a str, &'a Change>,
@@ -22,29 +22,34 @@ pub(super) fn outdated<'a>(
     if !order.iter().any(|name| gets_others(name)) {
         return found;
     }
-    // The resources with other addresses that each resource needs.
+    // The resources with other addresses that the step of each changed resource waits for. No step waits for what an unchanged
+    // resource requires.
     let mut needed: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     for name in order {
         let Some(spec) = model.get(name) else {
             continue;
         };
-        let mut moving = BTreeSet::new();
+        let mut moving: BTreeSet<&str> = BTreeSet::new();
         for required in &spec.requires {
-            moving.extend(needed.get(required.as_str()).into_iter().flatten());
+            let before = needed.get(required.as_str());
+            moving.extend(before.into_iter().flatten().copied());
             if gets_others(required) {
                 moving.insert(required.as_str());
             }
         }
+        let Some(action) = changes.get(name).map(|change| change.action) else {
+            continue;
+        };
         let described = types.get(&spec.resource_type);
         let is_component = described.is_some_and(ResourceType::is_component);
-        let change = changes.get(name);
-        let is_updated = change.is_some_and(|change| change.action == Action::Update);
-        if is_updated && (is_component || gets_others(name)) {
+        if action == Action::Update && (is_component || gets_others(name)) {
             for other in &moving {
                 found.entry(other).or_default().push(name);
             }
         }
-        needed.insert(name, moving);
+        if action != Action::None {
+            needed.insert(name, moving);
+        }
     }
     found
 }

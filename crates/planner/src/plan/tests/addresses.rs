@@ -326,6 +326,32 @@ fn components_are_set_up_with_new_addresses_after_a_failure_in_between() {
 }
 
 #[test]
+fn a_component_whose_step_does_not_wait_for_new_addresses_stays_complete() {
+    let text = |networks: &str, listen_port: u16| {
+        resources(&format!("
+  net: {{type: OS::Neutron::Net}}
+  sub: {{type: OS::Neutron::Subnet, properties: {{network: {{get_resource: net}}, cidr: 10.0.0.0/24}}}}
+  first: {{type: OS::Nova::Server, properties: {{flavor: m1.small, image: debian-12, networks: [{networks}]}}}}
+  second:
+    type: OS::Nova::Server
+    depends_on: first
+    metadata: {{stackloom: {{public: true}}}}
+    properties: {{flavor: m1.small, image: debian-12, networks: [{{network: {{get_resource: net}}}}]}}
+  nginx:
+    type: Stackloom::Catalog::nginx
+    properties: {{host: {{get_resource: second}}, listen_port: {listen_port}}}
+"))
+    };
+    let network = "{network: {get_resource: net}}";
+    let deployed = made(&plan_of(&text(network, 80)));
+    let plan = plan_with(&text(&format!("{network}, {network}"), 81), &[], &deployed);
+    assert!(before(&plan, "nginx:configure").is_some());
+    let workflow = plan.workflow.unwrap();
+    let update = workflow.steps.iter().find(|step| step.id == "first:update");
+    assert_eq!(update.unwrap().outdates, Vec::<String>::new());
+}
+
+#[test]
 fn a_volume_stays_attached_to_a_server_that_gets_other_addresses() {
     let text = |networks: &str| {
         resources(&format!("
