@@ -10,7 +10,8 @@ use crate::plan::{Action, Change, Model, compare::moves};
 use types::{Registry, ResourceType};
 
 /// The changed components that need a resource with other addresses, directly or through changed ones, by the name of that
-/// resource. Their steps wait for its step. A port that gets other addresses has its server in the list too. `order` contains predecessors first.
+/// resource. Their steps wait for its step. A port that gets other addresses has its server in the list too. `order`
+/// contains predecessors first.
 pub(super) fn outdated<'a>(
     model: &'a Model,
     changes: &HashMap<&'a str, &'a Change>,
