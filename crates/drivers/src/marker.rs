@@ -14,6 +14,8 @@ use crate::driver::{Marked, Marker, Proof, Search};
 
 /// Neutron's limit for descriptions and names, and the limit of all services for names.
 const CHARACTERS_MAX: usize = 255;
+/// Keystone's limit for names of projects.
+const UNIQUE_CHARACTERS_MAX: usize = 64;
 const DEPLOYMENT: &str = "stackloom-in-";
 
 /// The marker alone: `stackloom:<deployment id>/<resource>`.
@@ -115,15 +117,26 @@ pub fn physical_name(marker: &Marker, properties: &Map<String, Value>) -> String
 }
 
 /// The display name for types with names that are unique in the whole cloud: that of the template, else with a suffix
-/// that is unique per marker. The limit is Keystone's for projects.
+/// that is unique per marker.
 pub fn unique_name(marker: &Marker, properties: &Map<String, Value>) -> String {
+    unique_name_within(marker, properties, UNIQUE_CHARACTERS_MAX)
+}
+
+/// A unique name for a service with a lower limit. A name in the template is not shortened.
+pub(super) fn unique_name_within(
+    marker: &Marker,
+    properties: &Map<String, Value>,
+    characters_max: usize,
+) -> String {
     let given = properties.get("name").and_then(Value::as_str);
     if given.is_some_and(|name| !name.is_empty()) {
         return physical_name(marker, properties);
     }
     let name = physical_name(marker, properties);
-    let name: String = name.chars().take(55).collect();
-    format!("{name}-{}", &hash(marker)[..8])
+    let end = format!("-{}", &hash(marker)[..8]);
+    let room = characters_max.saturating_sub(end.len());
+    let name: String = name.chars().take(room).collect();
+    name + &end
 }
 
 /// Removes the markers from attributes, at every depth: descriptions, tags and metadata become those of the template.

@@ -113,6 +113,12 @@ impl Driver for Container {
                  the deployment"
             )));
         }
+        if let Some(object) = objects.iter().find(|object| has_no_address(object)) {
+            return Err(DriverError::Other(format!(
+                "the object `{object}` of the container `{name}` cannot be deleted, because a URL cannot end in this \
+                 name; delete it with another tool, such as `curl --path-as-is`, and repeat"
+            )));
+        }
         for object in &objects {
             done_if_gone(store.delete_object(&name, object).await)?;
         }
@@ -174,6 +180,17 @@ async fn head(store: &ObjectStore<'_>, name: &str) -> Result<Option<Headers>, Dr
     }
 }
 
+/// True for names that a URL drops from its path, also if they are percent-encoded: a request would be for the container.
+fn has_no_address(object: &str) -> bool {
+    matches!(object, "." | "..")
+}
+
+/// True for header fields that describe the container. The others describe the response, and change with each.
+fn describes(field: &str) -> bool {
+    let is_hidden = field == MARKER || field.contains("-key");
+    !is_hidden && (field.starts_with("x-container-") || field == "x-storage-policy")
+}
+
 fn is_ours(found: &Headers, context: &Context<'_>) -> bool {
     found.get(MARKER) == Some(&marker::tag(context.marker))
 }
@@ -233,8 +250,7 @@ fn attributes(name: &str, account: &str, found: &Headers) -> Map<String, Value> 
     let host = account.split("://").nth(1).unwrap_or_default();
     let host = host.split(['/', ':']).next().unwrap_or_default();
     let account = account.trim_end_matches('/');
-    let is_hidden = |name: &str| name == MARKER || name.contains("-key");
-    let shown = found.iter().filter(|(name, _)| !is_hidden(name));
+    let shown = found.iter().filter(|(name, _)| describes(name));
     let shown: Map<String, Value> = shown
         .map(|(name, value)| (name.clone(), json!(value)))
         .collect();
@@ -266,6 +282,9 @@ mod tests {
             ("x-container-meta-tier", "web"),
             ("x-container-meta-temp-url-key", "secret"),
             (MARKER, "stackloom-0123"),
+            ("x-storage-policy", "gold"),
+            ("date", "Fri, 02 Jan 2026 10:00:00 GMT"),
+            ("x-trans-id", "tx0"),
         ];
         let found = found.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let account = "https://objects.example.org:8080/v1/AUTH_p";
@@ -276,8 +295,16 @@ mod tests {
         assert_eq!(attributes["ObjectCount"], "2");
         assert_eq!(
             attributes["HeadContainer"],
-            json!({"x-container-object-count": "2", "x-container-bytes-used": "300", "x-container-meta-tier": "web"})
+            json!({"x-container-object-count": "2", "x-container-bytes-used": "300", "x-container-meta-tier": "web",
+                "x-storage-policy": "gold"})
         );
         assert!(!Value::Object(attributes).to_string().contains("secret"));
+    }
+
+    #[test]
+    fn objects_whose_names_a_url_drops_are_refused() {
+        for (object, refused) in [(".", true), ("..", true), (".a", false), ("a/.", false)] {
+            assert_eq!(has_no_address(object), refused, "{object}");
+        }
     }
 }

@@ -19,6 +19,7 @@ pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
         changed: Vec::new(),
         repairs: false,
         takes_from: Vec::new(),
+        outdates: Vec::new(),
         pause_seconds: 0,
         server_id: None,
         snapshot_id: None,

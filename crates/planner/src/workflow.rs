@@ -69,6 +69,10 @@ pub struct Step {
     /// later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub takes_from: Vec<String>,
+    /// Components, and servers between, that use an address which this step can change. They are incomplete until their
+    /// own steps, which come later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outdates: Vec<String>,
     /// Duration of a [`StepKind::Pause`] in seconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pause_seconds: u32,
@@ -102,6 +106,7 @@ impl Step {
             changed: Vec::new(),
             repairs: false,
             takes_from: Vec::new(),
+            outdates: Vec::new(),
             pause_seconds: 0,
             server_id: None,
             snapshot_id: None,

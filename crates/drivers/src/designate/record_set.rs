@@ -15,6 +15,8 @@ use crate::record::done_if_gone;
 use crate::{marker, nested};
 
 const TITLE: &str = "record set";
+/// DNS's limit for one part of a name, between dots.
+const LABEL_CHARACTERS_MAX: usize = 63;
 
 pub(crate) struct RecordSet;
 
@@ -138,7 +140,7 @@ fn creation(marker: &Marker, given: &Map<String, Value>, zone: &str) -> Result<V
     let properties = Properties::of(given);
     let name = properties.filled("name")?;
     let name = name.unwrap_or_else(|| {
-        let generated = marker::physical_name(marker, given);
+        let generated = marker::unique_name_within(marker, given, LABEL_CHARACTERS_MAX);
         generated.replace(|one: char| !one.is_ascii_alphanumeric(), "-")
     });
     let mut body = changeable(marker, properties, &[])?;
@@ -180,14 +182,20 @@ mod tests {
     }
 
     #[test]
-    fn a_generated_name_is_one_of_dns() {
+    fn a_generated_name_is_a_short_label_of_its_own() {
         let given = json!({"zone": "z", "type": "TXT", "records": ["x"]});
-        let body = creation(
-            &marker_named("tier/0_a"),
-            given.as_object().unwrap(),
-            "example.org.",
-        );
-        assert_eq!(body.unwrap()["name"], "shop-tier-0-a.example.org.");
+        let label = |resource: &str| {
+            let (marker, given) = (marker_named(resource), given.as_object().unwrap());
+            let body = creation(&marker, given, "example.org.").unwrap();
+            let name = body["name"].as_str().unwrap();
+            name.strip_suffix(".example.org.").unwrap().to_owned()
+        };
+        let first = label("tier/0_a");
+        assert!(first.starts_with("shop-tier-0-a-"), "{first}");
+        let successor = label("tier/0_a#1");
+        assert!(successor.starts_with("shop-tier-0-a-"), "{successor}");
+        assert_ne!(first, successor);
+        assert_eq!(label(&"n".repeat(200)).len(), 63);
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Engine {
         stored: Result<String>,
     ) -> Result<String> {
         let begun = match &stored {
-            Ok(run) => self.go(actor, run).await,
+            Ok(run) => self.start_stored(actor, run).await,
             Err(_refused) => Ok(()),
         };
         self.clean_up_hidden(actor, deployment, keeping, stored.is_ok())
@@ -220,7 +220,7 @@ impl Engine {
         // Nothing is left to act on.
         let revoked = transaction.permission_revoke(tenant, deployment).await?;
         transaction.commit().await?;
-        self.go(actor, &run).await?;
+        self.start_stored(actor, &run).await?;
         if let Some(permission) = permission.filter(|_| revoked == Outcome::Done) {
             self.delete_own_credential(actor, &permission).await;
         }

@@ -1,8 +1,8 @@
 //! Continues runs: after a crash, and when a user resumes them.
 
-use api::{RunKind, RunState};
+use api::{Run, RunKind, RunState};
 use openstack::Session;
-use store::{Outcome, RunRow, SealedKind};
+use store::{DeploymentRow, Outcome, RunRow, SealedKind};
 use tokio::sync::oneshot;
 
 use super::Engine;
@@ -107,36 +107,11 @@ impl Engine {
 
     pub(super) async fn resume_run(&self, actor: &Actor, run: &str) -> Result<()> {
         self.core.check_running()?;
-        let mut row = self.bring(self.run_row(&actor.tenant, run).await?).await?;
+        let row = self.bring(self.run_row(&actor.tenant, run).await?).await?;
         let deployment = self
             .deployment_row(&actor.tenant, &row.shown.deployment)
             .await?;
-        let is_last = deployment.shown.last_run.as_deref() == Some(run);
-        match row.shown.state {
-            RunState::Paused => {}
-            RunState::Failed | RunState::Cancelled if row.shown.kind == RunKind::Command => {
-                return Err(Error::NotPossibleNow(
-                    "a command is not resumed; run it again on the servers that need it".into(),
-                ));
-            }
-            RunState::Failed | RunState::Cancelled if row.shown.kind.keeps_deployment() => {
-                return Err(Error::NotPossibleNow(
-                    "this run is not resumed; start another snapshot or restoration".into(),
-                ));
-            }
-            RunState::Failed | RunState::Cancelled if is_last => {}
-            RunState::Failed | RunState::Cancelled => {
-                return Err(Error::NotPossibleNow(
-                    "another run came after this one; only the last can go on".into(),
-                ));
-            }
-            state => {
-                return Err(Error::NotPossibleNow(format!(
-                    "the run is {}; there is nothing to go on with",
-                    store::to_text(&state)
-                )));
-            }
-        }
+        check_resumable(&row.shown, deployment.shown.last_run.as_deref())?;
         // Hidden values come from the vault, or from what the paused run still has sealed.
         let sealed = load_run(&self.core.store, &self.core.keys, &actor.tenant, run).await?;
         let command = sealed.as_ref().and_then(|sealed| sealed.command.clone());
@@ -155,22 +130,46 @@ impl Engine {
             actor.vault_key.as_ref(),
         )
         .with_command(command);
-        if row.shown.state != RunState::Paused {
-            let _attendance = self.active_runs.attend(run);
-            self.claim(actor, &row, &secrets).await?;
-            row.fence = self.run_row(&actor.tenant, run).await?.fence;
-            // The task that ended the run can still be finishing.
-            if let Some(task) = self.active_runs.task_of(run) {
-                task.closed().await;
-            }
-            let begun = self.start_task(actor, &row, Event::Resume).await;
-            if let Err(error) = &begun {
-                let why = error.to_string();
-                self.could_not_begin(&row, &why).await;
-            }
-            return begun;
+        if row.shown.state == RunState::Paused {
+            self.resume_paused(actor, &row, &deployment, &secrets).await
+        } else {
+            self.resume_ended(actor, row, &secrets).await
         }
-        let sealed = seal_run(&self.core.keys, run, &secrets);
+    }
+
+    /// Starts the task of an ended run again.
+    async fn resume_ended(
+        &self,
+        actor: &Actor,
+        mut row: RunRow,
+        secrets: &RunSecrets,
+    ) -> Result<()> {
+        let run = row.shown.id.clone();
+        let _attendance = self.active_runs.attend(&run);
+        self.claim(actor, &row, secrets).await?;
+        row.fence = self.run_row(&actor.tenant, &run).await?.fence;
+        // The task that ended the run can still be finishing.
+        if let Some(task) = self.active_runs.task_of(&run) {
+            task.closed().await;
+        }
+        let begun = self.start_task(actor, &row, Event::Resume).await;
+        if let Err(error) = &begun {
+            let why = error.to_string();
+            self.could_not_begin(&row, &why).await;
+        }
+        begun
+    }
+
+    /// Gives the task of a paused run a session.
+    async fn resume_paused(
+        &self,
+        actor: &Actor,
+        row: &RunRow,
+        deployment: &DeploymentRow,
+        secrets: &RunSecrets,
+    ) -> Result<()> {
+        let run = row.shown.id.as_str();
+        let sealed = seal_run(&self.core.keys, run, secrets);
         let store = &self.core.store;
         store
             .sealed_put(&actor.tenant, SealedKind::Run, run, &sealed)
@@ -178,15 +177,15 @@ impl Engine {
 
         let opening = Opening {
             core: &self.core,
-            run: &row,
-            deployment: &deployment,
+            run: row,
+            deployment,
             session: actor.session.clone(),
-            secrets: &secrets,
+            secrets,
             known: None,
         };
         let run_context = opening.run_context().await?;
         let (answer, answered) = oneshot::channel();
-        self.send_command(&row, Command::Resume(Box::new(run_context), answer))
+        self.send_command(row, Command::Resume(Box::new(run_context), answer))
             .await?;
         answered.await.unwrap_or_else(|_gone| Err(super::let_go()))
     }
@@ -217,5 +216,31 @@ impl Engine {
             .sealed_put(tenant, SealedKind::Run, id, &sealed)
             .await?;
         Ok(transaction.commit().await?)
+    }
+}
+
+/// Checks that a run can be resumed. `last_run` is the last run of its deployment.
+fn check_resumable(run: &Run, last_run: Option<&str>) -> Result<()> {
+    let is_last = last_run == Some(run.id.as_str());
+    match run.state {
+        RunState::Paused => Ok(()),
+        RunState::Failed | RunState::Cancelled if run.kind == RunKind::Command => {
+            Err(Error::NotPossibleNow(
+                "a command is not resumed; run it again on the servers that need it".into(),
+            ))
+        }
+        RunState::Failed | RunState::Cancelled if run.kind.keeps_deployment() => {
+            Err(Error::NotPossibleNow(
+                "this run is not resumed; start another snapshot or restoration".into(),
+            ))
+        }
+        RunState::Failed | RunState::Cancelled if is_last => Ok(()),
+        RunState::Failed | RunState::Cancelled => Err(Error::NotPossibleNow(
+            "another run came after this one; only the last can go on".into(),
+        )),
+        state => Err(Error::NotPossibleNow(format!(
+            "the run is {}; there is nothing to go on with",
+            store::to_text(&state)
+        ))),
     }
 }

@@ -68,6 +68,7 @@ impl<'a> NewRun<'a> {
 }
 
 impl Engine {
+    /// Stores a run and claims its deployment, within the caller's transaction. Returns the run's id.
     pub(super) async fn store_run(
         &self,
         transaction: &mut Transaction,
@@ -165,7 +166,8 @@ impl Engine {
         workflow
     }
 
-    pub(super) async fn go(&self, actor: &Actor, run: &str) -> Result<()> {
+    /// Starts the task of a run that was just stored. If that is not possible, the run fails.
+    pub(super) async fn start_stored(&self, actor: &Actor, run: &str) -> Result<()> {
         let _attendance = self.active_runs.attend(run);
         let row = self.run_row(&actor.tenant, run).await?;
         // Another server may have taken it already, if this one has just lost its lease.

@@ -105,7 +105,7 @@ impl Engine {
         let mut transaction = store.begin("storing a suspension").await?;
         let run = self.store_run(&mut transaction, &run).await?;
         transaction.commit().await?;
-        self.go(actor, &run).await?;
+        self.start_stored(actor, &run).await?;
         Ok(Started {
             deployment: deployment.to_owned(),
             run,

@@ -28,6 +28,7 @@ pub(super) fn add(workflow: &mut Workflow, kind: RunKind, pending: usize, horizo
         changed: Vec::new(),
         repairs: false,
         takes_from: Vec::new(),
+        outdates: Vec::new(),
         pause_seconds: 0,
         server_id: None,
         snapshot_id: None,

@@ -38,6 +38,12 @@ pub fn lock_rule() -> (String, Vec<u8>) {
     ("locks.json".to_owned(), rule.to_string().into_bytes())
 }
 
+/// The name and content of the file by which tasks notify their handlers without a change: an earlier attempt can have ended
+/// between a change and its handler (`interrupted.py` in the sandbox).
+pub fn interruption() -> (String, Vec<u8>) {
+    ("interrupted".to_owned(), Vec::new())
+}
+
 /// The tasks of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tasks<'a> {
@@ -416,6 +422,13 @@ mod tests {
         for word in [name.as_str(), "\"lock_timeout\"", "\"apt_config\""] {
             assert!(reader.contains(word), "{word}");
         }
+    }
+
+    #[test]
+    fn the_file_for_handlers_is_what_the_sandbox_looks_for() {
+        let (name, _) = interruption();
+        let reader = include_str!("../../images/sandbox/interrupted.py");
+        assert!(reader.contains(&format!("\"/work/{name}\"")));
     }
 
     #[test]

@@ -8,9 +8,9 @@ use store::{Entry, ResourceChange};
 use types::OnChange;
 
 use super::{
+    driver_input::DriverInput,
     outcome::Ended,
     step::{Attempt, StepResult},
-    work::DriverInput,
 };
 use crate::resources::{ResourceEntry, together};
 use drivers::{Driver, Earlier, Progress};
@@ -53,7 +53,7 @@ impl Attempt {
     /// Changes the resource to its new description. A resource that does not exist is created.
     pub(super) async fn change(&self, name: &str, spec: ResourceSpec) -> StepResult {
         let known = self.run_context.known.get(name);
-        let work = self.work(name, spec)?;
+        let work = self.planned_input(name, spec)?;
         let driver = self.driver(&work.spec)?;
         let Some((id, entry)) = known.and_then(|entry| Some((entry.physical_id.clone()?, entry)))
         else {
@@ -69,7 +69,7 @@ impl Attempt {
             return self.make(name, &work, Earlier::None).await;
         }
         // Only an existing resource has old values to remove. A new one gets all its values at creation.
-        let before = self.work_on_what_is_there(name, entry.spec.clone());
+        let before = self.recorded_input(name, entry.spec.clone());
         let work = DriverInput {
             before: before.properties,
             tried: entry.tried.clone(),
@@ -84,6 +84,7 @@ impl Attempt {
         let context = work.context(self);
         if self.updates(&work.spec) {
             self.tries(name, &entry, driver, &work).await?;
+            self.outdate().await?;
             self.log
                 .info(format!(
                     "Updating {} `{name}` ({id})",
@@ -112,6 +113,15 @@ impl Attempt {
         }
         self.until_ready(driver, &context, &work.resolved, &now)
             .await
+    }
+
+    /// Makes the components incomplete that use an address which this step can change. If the run ends before their own
+    /// steps, the next plan sets them up again.
+    async fn outdate(&self) -> StepResult {
+        for other in &self.step.outdates {
+            self.note_state(other, ResourceState::Updating).await?;
+        }
+        Ok(())
     }
 
     /// Records the values that a change can write into a resource, before the change starts. If it does not finish, the
@@ -189,11 +199,7 @@ impl Attempt {
                 },
             });
         }
-        self.run_context
-            .journal
-            .write(entries)
-            .await
-            .map_err(|error| Ended::lasting(error.to_string()))
+        self.write(entries).await
     }
 
     /// Makes another copy, or another resource, release values that only one of the two can have.
@@ -207,7 +213,7 @@ impl Attempt {
         let Some(handover) = self.driver(&entry.spec)?.abilities().handover else {
             return Ok(());
         };
-        let work = self.work_on_what_is_there(other, entry.spec);
+        let work = self.recorded_input(other, entry.spec);
         let context = work.context(self);
         for pause in self.pauses() {
             let progress = match why {

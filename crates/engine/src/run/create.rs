@@ -12,11 +12,11 @@ use store::{CreationKey, ResourceChange};
 
 use super::{
     change::Release,
+    context::RunContext,
+    driver_input::DriverInput,
     outcome::Ended,
     step::{Attempt, StepResult},
-    work::DriverInput,
 };
-use crate::machine::{Failure, FailureClass};
 use drivers::{Context, Driver, Earlier, Progress};
 
 impl Attempt {
@@ -47,7 +47,7 @@ impl Attempt {
                 self.begin(name, &spec, ResourceState::Creating).await?;
             }
         }
-        let work = self.work(name, spec)?;
+        let work = self.planned_input(name, spec)?;
         self.make(name, &work, earlier).await
     }
 
@@ -145,7 +145,7 @@ impl Attempt {
             incarnation: entry.incarnation,
             resource_type: entry.spec.resource_type,
         };
-        let super::context::RunContext {
+        let RunContext {
             core,
             tenant,
             deployment,
@@ -155,7 +155,7 @@ impl Attempt {
             .store
             .creation_namesakes(tenant, deployment, &key)
             .await;
-        let Some(before) = before.map_err(storage_failed)? else {
+        let Some(before) = before? else {
             self.note(name, ResourceChange::Namesakes(now)).await?;
             return Ok(None);
         };
@@ -163,7 +163,7 @@ impl Attempt {
             .operator
             .creations_now(tenant, deployment, &now.ids)
             .await;
-        let recorded = recorded.map_err(storage_failed)?.recorded;
+        let recorded = recorded?.recorded;
         let mut new = now
             .ids
             .into_iter()
@@ -171,6 +171,7 @@ impl Attempt {
         Ok(new.next().filter(|_| new.next().is_none()))
     }
 
+    /// Records the cloud's id of a resource.
     pub(super) async fn learn_id(&self, name: &str, id: &str) -> StepResult {
         self.run_context
             .known
@@ -217,6 +218,7 @@ impl Attempt {
         self.note(name, ResourceChange::Forgotten).await
     }
 
+    /// Records a description before the resource is created from it.
     pub(super) async fn begin(
         &self,
         name: &str,
@@ -251,7 +253,7 @@ impl Attempt {
         let driver = self.driver(&spec)?;
         self.begin(name, &spec, ResourceState::Creating).await?;
         self.learn_id(name, &id).await?;
-        let work = self.work_on_what_is_there(name, spec);
+        let work = self.recorded_input(name, spec);
         let context = work.context(self);
         if let Progress::Failed(why) = driver.progress(&context, &id).await? {
             return Err(Ended::lasting(format!(
@@ -266,8 +268,4 @@ impl Attempt {
 /// The name of a resource, from its own name or a copy's name.
 pub(super) fn resource_of(name: &str) -> &str {
     copy_of(name).unwrap_or(name)
-}
-
-fn storage_failed(error: store::Error) -> Ended {
-    Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
 }

@@ -22,19 +22,21 @@ impl Attempt {
             .properties
             .retain(|name, value| name == "host" || value.resources().is_empty());
         let given = self.given(&alone, &item.described)?;
-        let (mut files, route, private_key) = self
+        let (files, route, private_key) = self
             .role_on_host((&name, &alone), &item, &given, Tasks::INSTALLATION)
             .await?;
         // The programs of the configuration have their own folder.
         let place = format!("installation of {name}");
         let detached = self.detach(&place, &route, &private_key).await?;
-        if let Some(detached) = &detached {
-            files.insert("jobs".into(), detached.folder.path().into_bytes());
-        }
         self.log
             .info(format!("Installing `{name}` on `{host}`"))
             .await;
-        let job = self.job(files, ansible::playbook_command(), route, private_key);
+        let job = self.job(
+            files,
+            ansible::playbook_command(),
+            (route, private_key),
+            detached.as_ref(),
+        );
         let output = self.in_sandbox(&job, &|_| false, detached).await?;
         match output.code {
             0 => Ok(()),

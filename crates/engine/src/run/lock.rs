@@ -34,7 +34,6 @@ use super::{
 };
 use crate::{
     catalog::is_software,
-    machine::{Failure, FailureClass},
     resources::{ResourceEntry, ResourceTable},
     secrets::{CommandContent, attributes},
 };
@@ -169,10 +168,7 @@ impl Attempt {
             // Two steps must not replace a newer state by an older one.
             let _turn = context.rereads.lock().await;
             let (store, id) = (&context.core.store, &context.deployment);
-            let rows = store.resource_list_all(&context.tenant, id).await;
-            let rows = rows.map_err(|error| {
-                Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
-            })?;
+            let rows = store.resource_list_all(&context.tenant, id).await?;
             let now = ResourceTable::of(attributes::open(&context.core.keys, id, rows));
             mask_attributes(&context.mask, &now);
             known.replace(now);

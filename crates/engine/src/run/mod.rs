@@ -9,6 +9,7 @@ mod context;
 mod create;
 mod deployment;
 mod detached;
+mod driver_input;
 mod execution;
 #[cfg(test)]
 mod figures;
@@ -37,7 +38,6 @@ pub mod strays;
 mod suspension;
 mod sweep;
 mod task;
-mod work;
 
 pub use active_runs::{ActiveRuns, Attendance, Command};
 pub use context::{Opening, RunContext};

@@ -27,6 +27,11 @@ impl Ended {
         Ended::Failed(Failure::new(FailureClass::Lasting, message))
     }
 
+    /// A failure that passes: another attempt comes soon.
+    pub fn transient(message: impl Into<String>) -> Ended {
+        Ended::Failed(Failure::new(FailureClass::Transient, message))
+    }
+
     /// A failure inside the cloud.
     pub fn infrastructure(message: impl Into<String>) -> Ended {
         Ended::Failed(Failure::new(FailureClass::Infrastructure, message))
@@ -75,9 +80,7 @@ impl From<DriverError> for Ended {
             ) => Ended::lasting(message),
             DriverError::Cloud(_) => Ended::infrastructure(message),
             DriverError::Property { .. } => Ended::lasting(message),
-            DriverError::Storage(_) => {
-                Ended::Failed(Failure::new(FailureClass::Transient, message))
-            }
+            DriverError::Storage(_) => Ended::transient(message),
             DriverError::Other(_) => Ended::infrastructure(message),
         }
     }
@@ -97,9 +100,15 @@ impl From<SandboxError> for Ended {
                 Ended::lasting(error.to_string())
             }
             SandboxError::Docker(_) | SandboxError::NotPermitted(_) => {
-                Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
+                Ended::transient(error.to_string())
             }
         }
+    }
+}
+
+impl From<store::Error> for Ended {
+    fn from(error: store::Error) -> Ended {
+        Ended::transient(error.to_string())
     }
 }
 

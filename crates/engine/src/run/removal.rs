@@ -19,7 +19,7 @@ impl Attempt {
             self.log.warn(message).await;
             return Ok(());
         };
-        let work = self.work_on_what_is_there(name, spec.clone());
+        let work = self.recorded_input(name, spec.clone());
         if !self.is_led_to_server(spec, work.properties.get("host")) {
             let message = format!(
                 "`{name}` is not removed from its server, because the server is deleted too"
@@ -40,17 +40,19 @@ impl Attempt {
         alone
             .properties
             .retain(|name, _| !item.described.is_from_connections(name));
-        let (mut files, route, private_key) = self
+        let (files, route, private_key) = self
             .role_on_host((name, &alone), &item, &given, Tasks::REMOVAL)
             .await?;
         let detached = self.detach(name, &route, &private_key).await?;
-        if let Some(detached) = &detached {
-            files.insert("jobs".into(), detached.folder.path().into_bytes());
-        }
         self.log
             .info(format!("Removing `{name}` from `{host}`"))
             .await;
-        let job = self.job(files, ansible::playbook_command(), route, private_key);
+        let job = self.job(
+            files,
+            ansible::playbook_command(),
+            (route, private_key),
+            detached.as_ref(),
+        );
         let output = self.in_sandbox(&job, &|_| false, detached).await?;
         if output.code == 0 {
             return Ok(());

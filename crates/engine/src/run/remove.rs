@@ -13,13 +13,10 @@ use store::ResourceChange;
 
 use super::{
     outcome::Ended,
-    snapshot::occasion_of,
+    snapshot::short_run,
     step::{Attempt, StepResult},
 };
-use crate::{
-    machine::{Failure, FailureClass},
-    resources::ResourceEntry,
-};
+use crate::{machine::FailureClass, resources::ResourceEntry};
 use drivers::{Context, Driver, DriverError};
 
 impl Attempt {
@@ -56,8 +53,26 @@ impl Attempt {
                 .await;
             return self.gone(name).await;
         }
+        self.delete_in_cloud(name, spec, there, id).await?;
+        self.log.info(format!("Deleted `{name}`")).await;
+        // Software is deleted with its server.
+        let components = self.run_context.known.on_host(name).into_iter();
+        for component in components.filter(|other| copy_of(other).is_none()) {
+            self.gone(&component).await?;
+        }
+        self.gone(name).await
+    }
+
+    /// Deletes a resource from the cloud, with what blocks its deletion, and waits until it is gone.
+    async fn delete_in_cloud(
+        &self,
+        name: &str,
+        spec: ResourceSpec,
+        there: Option<ResourceEntry>,
+        id: Option<String>,
+    ) -> StepResult {
         let driver = self.driver(&spec)?;
-        let work = self.work_on_what_is_there(name, spec);
+        let work = self.recorded_input(name, spec);
         let context = work.context(self);
         let id = match id {
             None if there.is_some() => self.created_under_its_name(name, driver, &context).await?,
@@ -84,10 +99,10 @@ impl Attempt {
         {
             let wait = delayed.waits_before_delete(&context).await?;
             if !wait.is_zero() {
+                let seconds = wait.as_secs();
                 self.log
                     .info(format!(
-                        "Waiting {} s before the deletion of `{name}`",
-                        wait.as_secs()
+                        "Waiting {seconds} s before the deletion of `{name}`"
                     ))
                     .await;
                 self.pause(wait).await?;
@@ -103,18 +118,10 @@ impl Attempt {
             .await?;
         if let Some(id) = &id {
             self.until_gone(driver, &context, id).await?;
+            self.delete_snapshots_of(&work.spec.resource_type, id)
+                .await?;
         }
-        if let Some(id) = &id {
-            let resource_type = &work.spec.resource_type;
-            self.delete_snapshots_of(resource_type, id).await?;
-        }
-        self.log.info(format!("Deleted `{name}`")).await;
-        // Software is deleted with its server.
-        let components = self.run_context.known.on_host(name).into_iter();
-        for component in components.filter(|other| copy_of(other).is_none()) {
-            self.gone(&component).await?;
-        }
-        self.gone(name).await
+        Ok(())
     }
 
     /// Removes a resource from the deployment that stays in the cloud.
@@ -136,7 +143,7 @@ impl Attempt {
         }
         let retained = id.map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
         if let Some(release) = self.driver(&spec)?.abilities().release {
-            let work = self.work_on_what_is_there(name, spec);
+            let work = self.recorded_input(name, spec);
             let released = release.release(&work.context(self), id).await;
             if let Err(error) = released {
                 self.is_not_released(name, &work.spec, error).await?;
@@ -257,17 +264,15 @@ impl Attempt {
         let store = &self.run_context.core.store;
         let ends = store
             .event_count_bad_ends(&self.run_context.tenant, run)
-            .await;
-        let ends = ends.map_err(|error| {
-            Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
-        })?;
-        let short = occasion_of(run);
+            .await?;
+        let short = short_run(run);
         Ok(match ends {
             0 => short.to_owned(),
             ends => format!("{short}-{ends}"),
         })
     }
 
+    /// Records that a resource is deleted.
     async fn gone(&self, name: &str) -> StepResult {
         self.note(
             name,
@@ -281,6 +286,7 @@ impl Attempt {
         Ok(())
     }
 
+    /// Waits until an object is gone from the cloud.
     pub(super) async fn until_gone(
         &self,
         driver: &dyn Driver,

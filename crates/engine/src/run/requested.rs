@@ -90,7 +90,7 @@ impl Attempt {
             if attributes.is_empty() {
                 continue;
             }
-            let work = self.work_on_what_is_there(&name, entry.spec.clone());
+            let work = self.recorded_input(&name, entry.spec.clone());
             let mut read = on_demand.read(&work.context(self), id, &attributes).await?;
             marker::hide(&mut read);
             for (attribute, value) in &read {

@@ -2,7 +2,7 @@
 //!
 //! The part of the snapshot is in the database before the step begins, and gets its id in the cloud at the end. What was
 //! requested in between is found by its name, which contains the start of the resource's id and the end of the run's id
-//! ([`occasion_of`]). A resource without data of its own is no part of the snapshot; the end of the run names it.
+//! ([`short_run`]). A resource without data of its own is no part of the snapshot; the end of the run names it.
 
 use drivers::{DriverError, Progress, Ready, Restore};
 use futures::future::BoxFuture;
@@ -15,11 +15,10 @@ use super::{
     outcome::Ended,
     step::{Attempt, StepResult},
 };
-use crate::machine::{Failure, FailureClass};
 
-/// The part of a run's id by which its snapshots differ from those of other runs. The first digits of an id are the time,
-/// and nearly the same for a whole day.
-pub(super) fn occasion_of(run: &str) -> &str {
+/// The part of a run's id by which its snapshots and folders differ from those of other runs. The first digits of an id are
+/// the time, and nearly the same for a whole day.
+pub(super) fn short_run(run: &str) -> &str {
     run.get(run.len().saturating_sub(8)..).unwrap_or(run)
 }
 
@@ -29,7 +28,7 @@ pub async fn delete_part(session: &Session, part: &SnapshotPartRow) -> Result<bo
     let Some(restores) = restoration_of(&part.resource_type) else {
         return Ok(true);
     };
-    let occasion = occasion_of(&part.snapshot);
+    let occasion = short_run(&part.snapshot);
     let snapshot_id = part.snapshot_id.as_deref();
     restores
         .remove_snapshot(session, &part.physical_id, occasion, snapshot_id)
@@ -48,20 +47,20 @@ impl Attempt {
         let Some(restores) = restoration_of(&spec.resource_type) else {
             return Err(Ended::lasting(format!("`{name}` cannot be restored")));
         };
-        let work = self.work_on_what_is_there(&name, spec);
+        let work = self.recorded_input(&name, spec);
         let context = work.context(self);
         let run_context = &self.run_context;
         let (tenant, run) = (&run_context.tenant, run_context.run.as_str());
         let store = &run_context.core.store;
         if let Some(why) = restores.obstacle(&context, &id).await? {
             let deleted = store.snapshot_part_delete(tenant, run, &name);
-            deleted.await.map_err(|error| not_stored(&error))?;
+            deleted.await?;
             let message = format!("`{name}` is not part of the snapshot: {why}");
             self.log.warn(message.clone()).await;
             run_context.known.remark(message);
             return Ok(());
         }
-        let occasion = occasion_of(run);
+        let occasion = short_run(run);
         let request = || restores.take(&context, &id, occasion);
         let ended = self.until_snapshot(request).await?;
         match ended {
@@ -70,7 +69,7 @@ impl Attempt {
                 let bytes = ready.attributes.get("size").and_then(Value::as_u64);
                 let held = (run, run_context.journal.fence());
                 let stored = store.snapshot_part_complete(tenant, held, &name, (taken, bytes));
-                stored.await.map_err(|error| not_stored(&error))?;
+                stored.await?;
                 let message = format!("Created snapshot {taken} of `{name}`");
                 self.log.info(message).await;
                 Ok(())
@@ -124,9 +123,9 @@ impl Attempt {
         ) else {
             return Err(Ended::lasting(format!("`{name}` cannot be restored")));
         };
-        let work = self.work_on_what_is_there(&name, spec);
+        let work = self.recorded_input(&name, spec);
         let context = work.context(self);
-        let occasion = occasion_of(&self.run_context.run);
+        let occasion = short_run(&self.run_context.run);
         let request = || restores.restore(&context, &id, snapshot, occasion);
         match self.until_snapshot(request).await? {
             Ok(_) => {
@@ -151,7 +150,7 @@ impl Attempt {
         };
         let (store, tenant) = (&run_context.core.store, &run_context.tenant);
         let parts = store.snapshot_part_list(tenant, &run_context.deployment);
-        let parts = parts.await.map_err(|error| not_stored(&error))?;
+        let parts = parts.await?;
         for part in parts.into_iter().filter(goes) {
             for pause in self.pauses() {
                 if delete_part(&run_context.session, &part).await? {
@@ -160,7 +159,7 @@ impl Attempt {
                 self.pause(pause).await?;
             }
             let deleted = store.snapshot_part_delete(tenant, &part.snapshot, &part.resource);
-            deleted.await.map_err(|error| not_stored(&error))?;
+            deleted.await?;
             let message = format!("Deleted the snapshot of `{}`", part.resource);
             self.log.info(message).await;
         }
@@ -177,9 +176,4 @@ impl Attempt {
             .ok_or_else(|| Ended::lasting(format!("`{name}` was removed or replaced")))?;
         Ok((name, id, spec))
     }
-}
-
-/// A failure of the database, which the step's next attempt can survive.
-fn not_stored(error: &store::Error) -> Ended {
-    Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
 }

@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 use super::{
     ansible::{self, Tasks},
     context::RunContext,
+    detached::Detached,
     execution::ended_badly,
     health::HealthWait,
     hosts,
@@ -28,6 +29,7 @@ use crate::{
     sandbox::{Job, Servers},
     ssh::Route,
 };
+use drivers::Earlier;
 
 /// Variable with the address of the component's own server, as in its outputs: the public one, else the private one.
 const ADDRESS: &str = "stackloom_address";
@@ -45,18 +47,23 @@ impl Attempt {
         let (mut files, route, private_key) = self
             .role_on_host((&name, &spec), &item, &given, Tasks::Main)
             .await?;
+        if self.was_interrupted {
+            files.extend([ansible::interruption()]);
+        }
         let role = &item.described.name;
         let platform_note = other_platform(&files, role);
         let detached = self.detach(&name, &route, &private_key).await?;
-        if let Some(detached) = &detached {
-            files.insert("jobs".into(), detached.folder.path().into_bytes());
-        }
         self.log
             .info(format!("Running role `{role}` on `{host}`"))
             .await;
         let described = &item.described;
         let wait = HealthWait::new(&name, described, &given, route.clone(), private_key.clone());
-        let job = self.job(files, ansible::playbook_command(), route, private_key);
+        let job = self.job(
+            files,
+            ansible::playbook_command(),
+            (route, private_key),
+            detached.as_ref(),
+        );
         let takes = |result: &str| address::takes_result(&item.described, result);
         let output = self.in_sandbox(&job, &takes, detached).await?;
         if output.code != 0 {
@@ -139,7 +146,7 @@ impl Attempt {
             variables.insert(ADDRESS.to_owned(), json!(addresses.best()));
         }
         let services = names_services.then(|| self.services());
-        let (host_names, remarks) = self.host_names((name, spec), services.as_ref(), tasks);
+        let (host_names, remarks) = self.host_names(spec, services.as_ref(), tasks);
         for remark in remarks {
             self.log.warn(remark).await;
         }
@@ -178,7 +185,7 @@ impl Attempt {
     /// The tasks that write the component's names in `/etc/hosts`, with remarks on names that are left out.
     fn host_names(
         &self,
-        (name, spec): (&str, &ResourceSpec),
+        spec: &ResourceSpec,
         services: Option<&Value>,
         tasks: Tasks<'_>,
     ) -> (Vec<Value>, Vec<String>) {
@@ -209,9 +216,7 @@ impl Attempt {
             is_component,
         );
         // An earlier set-up can have left names.
-        let entry = known.get(name);
-        let is_first = entry.is_none_or(|entry| entry.reference.is_none());
-        let tasks = if names.addresses.is_empty() && is_first {
+        let tasks = if names.addresses.is_empty() && self.earlier == Earlier::None {
             Vec::new()
         } else {
             hosts::tasks(&names.addresses)
@@ -219,15 +224,19 @@ impl Attempt {
         (tasks, names.remarks)
     }
 
-    /// A sandbox's execution for this step on one server.
+    /// A sandbox's execution for this step on one server, whose programs are in the folder of `detached`.
     pub(super) fn job(
         &self,
         mut files: Files,
         argv: Vec<String>,
-        route: Route,
-        private_key: Zeroizing<String>,
+        (route, private_key): (Route, Zeroizing<String>),
+        detached: Option<&Detached>,
     ) -> Job {
         files.extend([ansible::lock_rule()]);
+        files.extend(detached.map(|detached| {
+            let folder = detached.folder.path();
+            ("jobs".to_owned(), folder.into_bytes())
+        }));
         Job {
             run: self.run_context.run.clone(),
             step: self.step.id.clone(),

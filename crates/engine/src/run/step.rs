@@ -52,6 +52,7 @@ impl RunContext {
                 step: step.clone(),
                 number: 0,
                 earlier: Earlier::Possible,
+                was_interrupted: false,
                 stop: CancellationToken::new(),
                 log,
                 report: Box::new(|_| {}),
@@ -71,6 +72,8 @@ pub struct Attempt {
     pub number: u32,
     /// Whether an earlier attempt can have created the step's resource.
     pub earlier: Earlier,
+    /// True if the last work on the step's resource possibly did not end well, in this run or an earlier one.
+    pub was_interrupted: bool,
     pub stop: CancellationToken,
     pub log: StepLog,
     /// Reports to the run's task that the attempt enters or leaves a queue of the engine.
@@ -133,6 +136,7 @@ impl Attempt {
             .ok_or_else(|| Ended::lasting("the step names no resource"))
     }
 
+    /// The description of the step's resource.
     pub(super) fn spec(&self) -> StepResult<ResourceSpec> {
         let name = self.name()?;
         let planned = self.run_context.workflow.resources.get(name).cloned();
@@ -154,6 +158,7 @@ impl Attempt {
             .map(|item| &item.described))
     }
 
+    /// The values of a description's properties. Properties without a value are left out.
     pub(super) fn resolve(&self, spec: &ResourceSpec) -> StepResult<Map<String, Value>> {
         in_place(|| self.resolve_now(spec))
     }
@@ -184,6 +189,7 @@ impl Attempt {
         }
     }
 
+    /// The driver of a description's type.
     pub(super) fn driver(&self, spec: &ResourceSpec) -> StepResult<&'static dyn Driver> {
         drivers::driver_for(&spec.resource_type).ok_or_else(|| {
             Ended::lasting(format!(
@@ -193,6 +199,7 @@ impl Attempt {
         })
     }
 
+    /// The marker of a resource in the cloud.
     pub(super) fn marker(&self, resource: &str) -> Marker {
         Marker {
             deployment: self.run_context.deployment.clone(),
@@ -331,18 +338,22 @@ impl Attempt {
 
     // ---- journal ----
 
+    /// Records a change of a resource in the journal.
     pub(super) async fn note(&self, name: &str, change: ResourceChange) -> StepResult {
         let entry = Entry::Resource {
             name: name.to_owned(),
             change,
         };
-        self.run_context
-            .journal
-            .write(vec![entry])
-            .await
-            .map_err(|error| Ended::lasting(error.to_string()))
+        self.write(vec![entry]).await
     }
 
+    /// Writes entries to the journal.
+    pub(super) async fn write(&self, entries: Vec<Entry>) -> StepResult {
+        let written = self.run_context.journal.write(entries).await;
+        written.map_err(|error| Ended::lasting(error.to_string()))
+    }
+
+    /// Records the state of a resource, here and in the journal.
     pub(super) async fn note_state(&self, name: &str, state: ResourceState) -> StepResult {
         let physical_id = self
             .run_context
@@ -375,6 +386,7 @@ impl Attempt {
         }
     }
 
+    /// Pauses between looks at the cloud: each longer than the last, up to a limit, without an end.
     pub(super) fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
         let longest = self.run_context.core.config.poll_longest;
         let first = self.run_context.core.config.poll_first;
@@ -385,6 +397,7 @@ impl Attempt {
 
     // ---- waiting for resources ----
 
+    /// Waits until the resource is ready, and records it.
     pub(super) async fn until_ready(
         &self,
         driver: &dyn Driver,

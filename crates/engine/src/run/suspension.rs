@@ -36,7 +36,7 @@ impl Attempt {
         if direction == Direction::Suspend {
             self.note_state(&name, ResourceState::Suspended).await?;
         }
-        let work = self.work_on_what_is_there(&name, entry.spec);
+        let work = self.recorded_input(&name, entry.spec);
         let context = work.context(self);
         let mut logged = String::new();
         for pause in self.pauses() {

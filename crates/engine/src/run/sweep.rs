@@ -19,7 +19,6 @@ use super::{
     step::{Attempt, StepResult},
     strays::{Found, StrayVerdict, Why, WithoutId, classify, is_pending_for, search},
 };
-use crate::machine::{Failure, FailureClass};
 use drivers::{Accepted, Context, Driver, DriverError, Marker, Search, driver_for};
 use store::Creation;
 
@@ -141,7 +140,7 @@ impl Attempt {
             .core
             .store
             .creation_list(&run_context.tenant, &run_context.deployment);
-        creations.await.map_err(journal_failed)
+        Ok(creations.await?)
     }
 
     async fn note_swept(&self, swept: &[&Creation]) -> StepResult {
@@ -150,7 +149,7 @@ impl Attempt {
         let noted = store
             .creation_mark_swept(&run_context.tenant, &run_context.deployment, swept)
             .await;
-        noted.map_err(journal_failed)
+        Ok(noted?)
     }
 
     /// Creations with a request of unknown outcome, and the latest time at which each can be carried out.
@@ -194,7 +193,7 @@ impl Attempt {
             .collect();
         let operator = &run_context.core.operator;
         let now = operator.creations_now(&run_context.tenant, &run_context.deployment, &ids);
-        let now = now.await.map_err(journal_failed)?;
+        let now = now.await?;
         let horizon = run_context.core.config.commit_horizon;
         let verdicts = classify(&searched.found, &now, without_id, horizon);
         let mut pass = SweepResult::default();
@@ -344,8 +343,4 @@ fn described(found: &Found) -> String {
     let name = found.name.as_deref();
     let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
     format!("{} {}{name}", found.key.resource_type, found.physical_id)
-}
-
-fn journal_failed(error: store::Error) -> Ended {
-    Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
 }

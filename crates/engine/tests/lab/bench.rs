@@ -446,6 +446,12 @@ pub fn refusal<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
     }
 }
 
+/// The number in an environment variable.
+pub fn number_in(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().expect("a number in the environment"))
+}
+
 pub fn facts() -> CloudFacts {
     serde_json::from_value(json!({
         "images": [{"id": "1", "name": "debian-12"}],

@@ -18,7 +18,7 @@ use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 use store::SealedKind;
 
 use crate::{
-    bench::{Bench, NET, TWO_SERVERS, facts},
+    bench::{Bench, NET, TWO_SERVERS, facts, number_in},
     groups::{GROUP, policy, size},
     sweep::{ALL_KINDS, all_changed},
     update::to,
@@ -71,11 +71,6 @@ fn part(nth: u64) -> Range<u64> {
     let all = number_in("STACKLOOM_SEQUENCES").unwrap_or(MANY);
     let share = all.div_ceil(PARTS);
     FEW + nth * share..FEW + (nth + 1) * share
-}
-
-fn number_in(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().expect("a number in the environment"))
 }
 
 /// The first seed of today.

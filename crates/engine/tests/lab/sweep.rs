@@ -1,5 +1,6 @@
 //! A failure of each changing call in turn. Then the run continues, or is rolled back, and all resources are deleted.
-//! The usual tests take a third of the calls, another one each day, and the ignored tests all of them.
+//! The usual tests take a third of the calls, another one each day, and the ignored tests all of them. The third of another day
+//! is taken by its number, which a failing test prints: `STACKLOOM_SHARE=2 cargo test -p engine --test lab todays`.
 //!
 //! The template has a resource of each type that the lab can create. So leftovers reveal a driver that creates a
 //! resource twice, or does not delete one.
@@ -11,7 +12,11 @@ use engine::Force;
 use futures::future::join_all;
 use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 
-use crate::{bench::Bench, rare::with_a_pair, update::to};
+use crate::{
+    bench::{Bench, number_in},
+    rare::with_a_pair,
+    update::to,
+};
 
 pub const ALL_KINDS: &str = "heat_template_version: 2021-04-16
 resources:
@@ -48,11 +53,25 @@ resources:
 /// A choice among calls by their number.
 pub type Choice = fn(usize) -> bool;
 
+/// Number of days after which each call had its turn.
+const SHARES: usize = 3;
+
+thread_local! {
+    /// The share of today, or of the environment. A test has a thread of its own, so each one prints it once.
+    static SHARE: usize = {
+        let share = number_in("STACKLOOM_SHARE").unwrap_or_else(|| {
+            let days = jiff::Timestamp::now().as_second() / (24 * 3600);
+            u64::try_from(days).unwrap()
+        });
+        let share = usize::try_from(share).unwrap() % SHARES;
+        println!("to repeat with the same calls: STACKLOOM_SHARE={share}");
+        share
+    };
+}
+
 /// The calls of today.
 pub fn todays(number: usize) -> bool {
-    const SHARES: usize = 3;
-    let days = jiff::Timestamp::now().as_second() / (24 * 3600);
-    number % SHARES == usize::try_from(days).unwrap() % SHARES
+    SHARE.with(|share| number % SHARES == *share)
 }
 
 /// All calls.

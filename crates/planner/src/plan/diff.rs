@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    compare::{Comparison, ResourceChange, change, why},
+    compare::{Comparison, ResourceChange, change, moves, why},
     *,
 };
 use crate::{
@@ -80,7 +80,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
             model,
         };
         let (found, copy) = closest_copy(&comparison, name, spec);
-        let moves = comparison.moves(&found);
+        let moves = moves(&found);
         (of, keys) = (comparison.of, comparison.keys);
         if let Some(copy) = copy {
             current.to_mut().swap(name, &copy);

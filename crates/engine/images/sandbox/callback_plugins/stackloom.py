@@ -6,6 +6,7 @@ import json
 import sys
 
 import detach
+import interrupted  # for its effect on handlers
 import locks  # for its effect on tasks
 from ansible.plugins.callback import CallbackBase
 

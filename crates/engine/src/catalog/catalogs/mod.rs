@@ -241,38 +241,12 @@ impl Catalogs {
             Some(_) => true,
             None => false,
         };
-        // Everybody deploys the newest version next, so only its owner publishes one.
-        let published = rows.iter().filter(|row| !is_draft(&row.version));
-        let versions = published.filter(|row| row.name == name);
-        let first = versions.min_by(|one, other| one.uploaded.cmp(&other.uploaded));
-        if let Some(first) = first
-            && stage == Stage::Published
-            && !was_there
-            && publisher.rank != Rank::Administrator
-            && !publisher.is_author_of(first)
-        {
-            return Err(Error::ItemOwned {
-                owner: first.author.clone(),
-                name,
-            });
-        }
         let bytes = bytes_on_disk(&files);
         if !was_there {
-            let is_alike =
-                |row: &&ItemRow| row.name == name && is_draft(&row.version) == is_draft(&version);
-            if rows.iter().filter(is_alike).count() >= VERSIONS_MAX {
-                return Err(Error::TooManyVersions {
-                    name,
-                    limit: VERSIONS_MAX,
-                });
+            if stage == Stage::Published {
+                check_owner(&rows, publisher, &name)?;
             }
-            let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-            if names.len() >= ITEMS_MAX as usize && !names.contains(name.as_str()) {
-                return Err(Error::ProjectFull {
-                    what: "catalogue items, drafts included",
-                    limit: ITEMS_MAX,
-                });
-            }
+            check_numbers(&rows, &name, &version)?;
             self.check_room(tenant, bytes).await?;
         }
         self.write(tenant, &name, &digest, files).await?;
@@ -459,6 +433,42 @@ fn bytes_on_disk(files: &Files) -> i64 {
         .values()
         .map(|file| file.len().div_ceil(BLOCK_BYTES).max(1));
     ((blocks.sum::<usize>() + folders.len()) * BLOCK_BYTES) as i64
+}
+
+/// Checks that the user may publish a version. Everybody deploys the newest version next, so only the item's owner publishes
+/// one: the user who published the first.
+fn check_owner(rows: &[ItemRow], publisher: Publisher<'_>, name: &str) -> Result<()> {
+    let published = rows.iter().filter(|row| !is_draft(&row.version));
+    let versions = published.filter(|row| row.name == name);
+    let first = versions.min_by(|one, other| one.uploaded.cmp(&other.uploaded));
+    match first {
+        Some(first) if publisher.rank != Rank::Administrator && !publisher.is_author_of(first) => {
+            Err(Error::ItemOwned {
+                owner: first.author.clone(),
+                name: name.to_owned(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks the limits for another version: versions, or drafts, of its item, and items of the project.
+fn check_numbers(rows: &[ItemRow], name: &str, version: &str) -> Result<()> {
+    let is_alike = |row: &&ItemRow| row.name == name && is_draft(&row.version) == is_draft(version);
+    if rows.iter().filter(is_alike).count() >= VERSIONS_MAX {
+        return Err(Error::TooManyVersions {
+            name: name.to_owned(),
+            limit: VERSIONS_MAX,
+        });
+    }
+    let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    if names.len() >= ITEMS_MAX as usize && !names.contains(name) {
+        return Err(Error::ProjectFull {
+            what: "catalogue items, drafts included",
+            limit: ITEMS_MAX,
+        });
+    }
+    Ok(())
 }
 
 /// True if a project, whose rows these are, has published an item of this name.

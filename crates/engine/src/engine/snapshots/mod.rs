@@ -300,7 +300,7 @@ impl Engine {
     }
 
     async fn started(&self, actor: &Actor, deployment: &str, run: String) -> Result<Started> {
-        self.go(actor, &run).await?;
+        self.start_stored(actor, &run).await?;
         Ok(Started {
             deployment: deployment.to_owned(),
             run,

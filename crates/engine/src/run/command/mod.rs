@@ -56,7 +56,6 @@ impl Attempt {
         if let CommandContent::Script { .. } = content {
             self.add_script(&server, content, &folder, &mut prepared.files);
         }
-        prepared.files.insert("jobs".into(), folder.into_bytes());
         self.log
             .info(format!("Running the command on `{server}`"))
             .await;
@@ -66,7 +65,7 @@ impl Attempt {
             route,
             private_key,
         } = prepared;
-        let job = self.job(files, argv, route, private_key);
+        let job = self.job(files, argv, (route, private_key), Some(&detached));
         let takes = |result: &str| matches!(result, STATUS | ERRORS);
         let output = self.in_sandbox(&job, &takes, Some(detached)).await?;
         if output.code != 0 {

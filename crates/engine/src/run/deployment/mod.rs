@@ -20,10 +20,11 @@ use store::ResourceChange;
 
 use super::{
     ansible::{self, Tasks},
+    driver_input::DriverInput,
     execution::ended_badly,
     outcome::Ended,
+    snapshot::short_run,
     step::{Attempt, StepResult},
-    work::DriverInput,
 };
 use crate::resources::ResourceEntry;
 use configuration::{Configuration, environment, playbook_results};
@@ -46,7 +47,7 @@ impl Attempt {
     pub(super) async fn deploy_software(&self) -> StepResult {
         let name = self.name()?.to_owned();
         let spec = self.spec()?;
-        let work = self.work(&name, spec)?;
+        let work = self.planned_input(&name, spec)?;
         let before = self.run_context.known.get(&name);
         let before = before.filter(|entry| entry.reference.is_some());
         if let Some(entry) = &before
@@ -91,7 +92,7 @@ impl Attempt {
 
     /// Runs the configuration for the removal of a deployment whose server stays.
     pub(super) async fn act_on_delete(&self, name: &str, spec: &ResourceSpec) -> StepResult {
-        let work = self.work_on_what_is_there(name, spec.clone());
+        let work = self.recorded_input(name, spec.clone());
         let config = self.config(&work)?;
         let Some(configuration) = configuration(&work, &config, DELETE)? else {
             return Ok(());
@@ -109,7 +110,7 @@ impl Attempt {
     /// Runs the configuration of an existing deployment for SUSPEND or RESUME, if it acts on it. Its outputs stay those of its
     /// creation or last change, which other resources were made from.
     pub(super) async fn act_on(&self, name: &str, spec: &ResourceSpec, action: &str) -> StepResult {
-        let work = self.work_on_what_is_there(name, spec.clone());
+        let work = self.recorded_input(name, spec.clone());
         let config = self.config(&work)?;
         if let Some(configuration) = configuration(&work, &config, action)? {
             self.execute(name, &work, &configuration, action).await?;
@@ -133,9 +134,7 @@ impl Attempt {
         work: &DriverInput,
         config: &Map<String, Value>,
     ) -> StepResult<bool> {
-        let before = self
-            .work_on_what_is_there(name, entry.spec.clone())
-            .properties;
+        let before = self.recorded_input(name, entry.spec.clone()).properties;
         if before.get("server") != work.properties.get("server") {
             return Ok(true);
         }
@@ -181,7 +180,7 @@ impl Attempt {
         };
         let name = names.find(is_it).unwrap_or(config);
         let entry = known.get(name).ok_or_else(missing)?;
-        Ok(self.work_on_what_is_there(name, entry.spec).properties)
+        Ok(self.recorded_input(name, entry.spec).properties)
     }
 
     /// Runs a configuration on the server. Returns the deployment's attributes.
@@ -241,13 +240,10 @@ impl Attempt {
         let (play, argv) = play_of((name, host, action), configuration, inputs, variables);
         files.extend(play);
         let detached = self.detach(name, &route, &private_key).await?;
-        if let Some(detached) = &detached {
-            files.insert("jobs".into(), detached.folder.path().into_bytes());
-        }
         self.log
             .info(format!("Running `{name}` on `{host}` for {action}"))
             .await;
-        let job = self.job(files, argv, route, private_key);
+        let job = self.job(files, argv, (route, private_key), detached.as_ref());
         let takes = |result: &str| configuration.takes(result);
         let mut output = self.in_sandbox(&job, &takes, detached).await?;
         if output.code != 0 {
@@ -268,9 +264,8 @@ impl Attempt {
 
     /// The folder on the server: of the deployment, for this run.
     fn folder(&self, name: &str) -> String {
-        let run = &self.run_context.run;
-        let short = run.get(run.len().saturating_sub(8)..).unwrap_or(run);
-        format!("/var/lib/heat-config/{}-{short}", file_name(name))
+        let run = short_run(&self.run_context.run);
+        format!("/var/lib/heat-config/{}-{run}", file_name(name))
     }
 
     /// Records the end of a deployment's step, and its attributes.

@@ -12,11 +12,11 @@ use tracing::Instrument;
 
 use super::{ActiveStep, Outcome, RunTask};
 use crate::{
-    machine::{self, Event, StepIndex},
+    machine::{Event, Failure, FailureClass, StepIndex},
     run::{
         log::StepLog,
         outcome::Ended,
-        step::{Attempt, QueueMove},
+        step::{Attempt, QueueMove, StepResult},
     },
 };
 
@@ -47,6 +47,7 @@ impl RunTask {
             } else {
                 Earlier::Possible
             },
+            was_interrupted: !self.were_in_order.remove(&step),
             stop: stop.clone(),
             log,
             report: {
@@ -76,32 +77,7 @@ impl RunTask {
             let performed = openstack::with_priority(depth, performed);
             let performed = openstack::while_permitted(tenure, performed);
             let result = AssertUnwindSafe(performed).catch_unwind().await;
-            let event = match result {
-                Ok(Ok(())) => Event::Succeeded(step),
-                Ok(Err(Ended::Stopped)) => Event::Stopped(step),
-                Ok(Err(Ended::NoToken)) => Event::TokenEnded(step),
-                Ok(Err(Ended::Failed(mut failure))) => {
-                    failure.message = attempt.log.masked(&failure.message);
-                    attempt
-                        .log
-                        .say(
-                            api::LogStream::Engine,
-                            [(api::LogLevel::Error, &failure.message)],
-                        )
-                        .await;
-                    Event::Failed(step, failure)
-                }
-                Err(_panic) => {
-                    tracing::error!("a step panicked");
-                    Event::Failed(
-                        step,
-                        machine::Failure::new(
-                            machine::FailureClass::Lasting,
-                            "internal error of the engine; the server's log has the details. Resume the run to try again",
-                        ),
-                    )
-                }
-            };
+            let event = event_of(result, &attempt, step).await;
             let tidying = attempt.tidying.lock();
             let tidying = tidying.unwrap_or_else(PoisonError::into_inner).take();
             // The run has ended without waiting for it.
@@ -160,5 +136,39 @@ impl RunTask {
             event: Event::Stopped(step),
             tidying: None,
         }));
+    }
+}
+
+/// The event of an attempt's end. The message of a failure is masked, and is a line of the step's log.
+async fn event_of(
+    result: std::thread::Result<StepResult>,
+    attempt: &Attempt,
+    step: StepIndex,
+) -> Event {
+    match result {
+        Ok(Ok(())) => Event::Succeeded(step),
+        Ok(Err(Ended::Stopped)) => Event::Stopped(step),
+        Ok(Err(Ended::NoToken)) => Event::TokenEnded(step),
+        Ok(Err(Ended::Failed(mut failure))) => {
+            failure.message = attempt.log.masked(&failure.message);
+            attempt
+                .log
+                .say(
+                    api::LogStream::Engine,
+                    [(api::LogLevel::Error, &failure.message)],
+                )
+                .await;
+            Event::Failed(step, failure)
+        }
+        Err(_panic) => {
+            tracing::error!("a step panicked");
+            Event::Failed(
+                step,
+                Failure::new(
+                    FailureClass::Lasting,
+                    "internal error of the engine; the server's log has the details. Resume the run to try again",
+                ),
+            )
+        }
     }
 }

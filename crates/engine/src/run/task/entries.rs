@@ -62,6 +62,12 @@ impl RunTask {
         };
         let step = &self.workflow.steps[index];
         let Some(name) = &step.resource else { return };
+        if state == StepState::Running {
+            let before = run_context.known.get(name);
+            if before.is_none_or(|entry| entry.state == ResourceState::Ready) {
+                self.were_in_order.insert(index);
+            }
+        }
         let change = match (step.kind, state) {
             // A resource that is put aside is recorded only after the step has checked it.
             (StepKind::Create | StepKind::Delete, StepState::Running)

@@ -62,6 +62,8 @@ pub struct RunTask {
     active: HashMap<StepIndex, ActiveStep>,
     /// Steps whose resource was certainly not created by an earlier attempt.
     never_tried: HashSet<StepIndex>,
+    /// Steps whose resource was new, or ready, before their next attempt.
+    were_in_order: HashSet<StepIndex>,
     /// True if another run replaces it.
     given_up: bool,
     started: u64,
@@ -116,6 +118,7 @@ impl RunTask {
             outcomes,
             active: HashMap::new(),
             never_tried: HashSet::new(),
+            were_in_order: HashSet::new(),
             given_up: false,
             started: 0,
         }

@@ -72,6 +72,31 @@ fn servers_and_security_groups_have_their_native_types() {
 }
 
 #[test]
+fn software_runs_on_a_server_with_amazons_name() {
+    let template = resources(
+        "  net: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}
+  web:
+    type: AWS::EC2::Instance
+    metadata: {stackloom: {public: true}}
+    properties: {ImageId: debian-12, InstanceType: m1.small, SubnetId: {get_resource: subnet}}
+  nginx:
+    type: Stackloom::Catalog::nginx
+    properties: {host: {get_resource: web}, listen_port: 8080}
+",
+    );
+    let plan = planned(&template);
+    let problems = listing(&plan.diagnostics);
+    assert!(!problems.contains("reference-type"), "{problems}");
+    let workflow = plan.workflow.unwrap_or_else(|| panic!("{problems}"));
+    assert_eq!(workflow.resources["nginx"].host(), Some("web"));
+    let step = |id: &str| workflow.steps.iter().find(|step| step.id == id);
+    let configure = step("nginx:configure").unwrap();
+    assert_eq!(configure.after, ["web:ssh"]);
+    assert!(step("web:ssh").is_some() && step("web:create").is_some());
+}
+
+#[test]
 fn groups_of_both_properties_are_used() {
     let template = resources(
         "  web:\n    type: AWS::EC2::Instance\n    properties: {ImageId: debian-12, InstanceType: m1.small, \

@@ -4,10 +4,12 @@
 //! stored with the values that it was created from, and with its reference and attributes. If another resource is
 //! replaced, the value will differ (`get_resource`) or can differ (`get_attr`, which is known only during the run). Providers
 //! of which a component needs the address only are in [`endpoints`], resources that keep their ids and get other addresses
-//! in [`moves`].
+//! in [`mod@moves`].
 
 mod endpoints;
 mod moves;
+
+pub(super) use moves::moves;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -45,7 +47,7 @@ pub(super) struct ResourceChange {
     pub action: Action,
     /// True if the change is decided only during the run.
     pub may: bool,
-    /// True if the resource keeps its id and can get other addresses.
+    /// True if the resource can keep its id and get other addresses.
     pub moves: bool,
     pub component: bool,
 }

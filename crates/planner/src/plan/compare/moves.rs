@@ -5,22 +5,27 @@
 
 use super::*;
 
-impl Comparison<'_> {
-    /// True if a resource can get other addresses by its change, and keeps its id.
-    pub fn moves(&self, change: &Change) -> bool {
-        let properties: &[&str] = match change.resource_type.as_str() {
-            PORT => &["fixed_ips", "no_fixed_ips"],
-            SERVER => &["networks"],
-            _ => &[],
-        };
-        let mut changed = change.properties.iter();
-        change.action == Action::Update
-            && changed.any(|one| {
-                let property = one.name.split('.').next();
-                property.is_some_and(|property| properties.contains(&property))
-            })
-    }
+/// True if a resource can keep its id and get other addresses by its change.
+pub(in crate::plan) fn moves(change: &Change) -> bool {
+    let properties: &[&str] = match change.resource_type.as_str() {
+        PORT => &["fixed_ips", "no_fixed_ips"],
+        SERVER => &["networks"],
+        _ => &[],
+    };
+    let can_stay = match change.action {
+        Action::Update => true,
+        Action::Replace => change.may,
+        _ => false,
+    };
+    let mut changed = change.properties.iter();
+    can_stay
+        && changed.any(|one| {
+            let property = one.name.split('.').next();
+            property.is_some_and(|property| properties.contains(&property))
+        })
+}
 
+impl Comparison<'_> {
     /// The effect of other addresses on a property that refers to their resources.
     pub fn addresses(
         &self,

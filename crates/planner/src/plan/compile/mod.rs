@@ -14,6 +14,7 @@
 
 mod components;
 mod connections;
+mod outdated;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -111,6 +112,8 @@ struct Compiler<'a> {
     upgrades: upgrades::Batches,
     /// Id of the last step of a software deployment on each server.
     last_on: HashMap<&'a str, String>,
+    /// The resources that use an address of each resource which gets other ones.
+    outdated: HashMap<&'a str, Vec<&'a str>>,
 }
 
 impl<'a> Compiler<'a> {
@@ -126,12 +129,14 @@ impl<'a> Compiler<'a> {
             .of_type(SERVER)
             .find(|(_, spec)| spec.marks.bastion)
             .map(|(name, _)| name);
+        let changes: HashMap<&str, &Change> = changes
+            .iter()
+            .map(|change| (change.resource.as_str(), change))
+            .collect();
+        let outdated = outdated::outdated(model, &changes, &ordering.order, types);
         Compiler {
             model,
-            changes: changes
-                .iter()
-                .map(|change| (change.resource.as_str(), change))
-                .collect(),
+            changes,
             types,
             removals,
             ordering,
@@ -142,6 +147,7 @@ impl<'a> Compiler<'a> {
             opened: false,
             upgrades: upgrades::Batches::of(upgrade_batch),
             last_on: HashMap::new(),
+            outdated,
         }
     }
 
@@ -273,16 +279,16 @@ impl<'a> Compiler<'a> {
                 .map(|change| change.changed_values())
                 .unwrap_or_default(),
             repairs: self.changes.get(name).is_some_and(|change| change.repairs),
-            takes_from: self
-                .ordering
-                .takes_from
-                .get(name)
-                .into_iter()
-                .flatten()
-                .map(|&from| from.to_owned())
-                .collect(),
+            takes_from: names_of(&self.ordering.takes_from, name),
+            outdates: names_of(&self.outdated, name),
             ..Step::new(id.clone(), kind, Some(name), after, timeout)
         });
         self.done.insert(name, id);
     }
+}
+
+/// The names in the list of a resource.
+fn names_of(lists: &HashMap<&str, Vec<&str>>, resource: &str) -> Vec<String> {
+    let names = lists.get(resource).into_iter().flatten();
+    names.map(|&name| name.to_owned()).collect()
 }

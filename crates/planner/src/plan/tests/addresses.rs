@@ -301,6 +301,57 @@ fn components_are_set_up_again_when_their_server_or_their_provider_gets_other_ad
 }
 
 #[test]
+fn components_are_set_up_with_new_addresses_after_a_failure_in_between() {
+    let one = inner_at("{network: {get_resource: front}}");
+    let two = inner_at("{network: {get_resource: front}}, {network: {get_resource: front}}");
+    let fixed = inner_at("{network: {get_resource: front}, fixed_ip: 10.1.0.9}");
+    for (after_text, moved_by) in [(&two, "inner:update"), (&fixed, "inner_port:update")] {
+        let mut world = simulate::World::default();
+        world.run(&new(&one).workflow.unwrap(), &[]);
+        let moved = plan_over(&world.deployed(), after_text).workflow.unwrap();
+        let step = moved.steps.iter().find(|step| step.id == moved_by);
+        let outdates = &step.unwrap().outdates;
+        for component in ["nginx", "proxy"] {
+            assert!(outdates.iter().any(|one| one == component), "{outdates:?}");
+        }
+        world.run(&moved, &["bastion:open"]);
+
+        let again = plan_over(&world.deployed(), after_text);
+        assert!(before(&again, "nginx:configure").is_some());
+        assert!(before(&again, "proxy:configure").is_some());
+        world.run(again.workflow.as_ref().unwrap(), &[]);
+        let done = plan_over(&world.deployed(), after_text);
+        assert_eq!(done.workflow.unwrap().steps, []);
+    }
+}
+
+#[test]
+fn a_component_whose_step_does_not_wait_for_new_addresses_stays_complete() {
+    let text = |networks: &str, listen_port: u16| {
+        resources(&format!("
+  net: {{type: OS::Neutron::Net}}
+  sub: {{type: OS::Neutron::Subnet, properties: {{network: {{get_resource: net}}, cidr: 10.0.0.0/24}}}}
+  first: {{type: OS::Nova::Server, properties: {{flavor: m1.small, image: debian-12, networks: [{networks}]}}}}
+  second:
+    type: OS::Nova::Server
+    depends_on: first
+    metadata: {{stackloom: {{public: true}}}}
+    properties: {{flavor: m1.small, image: debian-12, networks: [{{network: {{get_resource: net}}}}]}}
+  nginx:
+    type: Stackloom::Catalog::nginx
+    properties: {{host: {{get_resource: second}}, listen_port: {listen_port}}}
+"))
+    };
+    let network = "{network: {get_resource: net}}";
+    let deployed = made(&plan_of(&text(network, 80)));
+    let plan = plan_with(&text(&format!("{network}, {network}"), 81), &[], &deployed);
+    assert!(before(&plan, "nginx:configure").is_some());
+    let workflow = plan.workflow.unwrap();
+    let update = workflow.steps.iter().find(|step| step.id == "first:update");
+    assert_eq!(update.unwrap().outdates, Vec::<String>::new());
+}
+
+#[test]
 fn a_volume_stays_attached_to_a_server_that_gets_other_addresses() {
     let text = |networks: &str| {
         resources(&format!("

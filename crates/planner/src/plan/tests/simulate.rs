@@ -7,7 +7,7 @@ use serde_json::Map;
 
 use super::*;
 use crate::workflow::{ResourceSpec, Step, StepKind, copy_of};
-use hot::expr::Scope;
+use hot::expr::{Expr, Scope};
 
 /// Existing resources.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ struct Entry {
     spec: ResourceSpec,
     made_from: BTreeMap<String, Value>,
     in_order: bool,
+    /// The addresses that a component was set up with.
+    set_up_with: BTreeMap<String, String>,
 }
 
 impl Scope for World {
@@ -98,6 +100,13 @@ impl World {
     fn fail(&mut self, workflow: &Workflow, step: &Step) {
         self.retire(step);
         let Some(name) = &step.resource else { return };
+        if !matches!(
+            step.kind,
+            StepKind::Create | StepKind::Update | StepKind::Configure | StepKind::Delete
+        ) {
+            return;
+        }
+        self.outdate(step);
         if step.kind == StepKind::Create {
             self.make(name, &workflow.resources[name]).ok();
         }
@@ -106,11 +115,47 @@ impl World {
         }
     }
 
+    /// As in the engine, the outdated resources keep their ids.
+    fn outdate(&mut self, step: &Step) {
+        for name in &step.outdates {
+            if let Some(entry) = self.entries.get_mut(name) {
+                entry.in_order = false;
+            }
+        }
+    }
+
+    /// The addresses of a server: those that it and its ports were made with.
+    fn addresses_of(&self, server: &str) -> Option<String> {
+        let spec = &self.entries.get(server)?.spec;
+        let networks = spec.properties.get("networks")?;
+        let ports = networks.resources().into_iter().map(|port| {
+            let entry = self.entries.get(port);
+            entry.map(|entry| (&entry.id, entry.spec.properties.get("fixed_ips")))
+        });
+        Some(format!("{networks:?} {:?}", ports.collect::<Vec<_>>()))
+    }
+
+    /// The addresses that a component uses now, by server: its host, and the hosts of the components that it refers to.
+    fn used_addresses(&self, spec: &ResourceSpec) -> BTreeMap<String, String> {
+        if !spec.resource_type.starts_with(types::CATALOG) {
+            return BTreeMap::new();
+        }
+        let host_of = |name: &str| self.entries.get(name)?.spec.host().map(str::to_owned);
+        let referred = spec.properties.values().flat_map(Expr::resources);
+        let hosts = spec.host().map(str::to_owned).into_iter();
+        hosts
+            .chain(referred.filter_map(host_of))
+            .filter_map(|server| Some((self.addresses_of(&server)?, server)))
+            .map(|(addresses, server)| (server, addresses))
+            .collect()
+    }
+
     fn step(&mut self, workflow: &Workflow, step: &Step) -> Result<(), String> {
         let Some(name) = &step.resource else {
             return Ok(());
         };
         self.retire(step);
+        self.outdate(step);
         match step.kind {
             StepKind::Create if self.entries.get(name).is_some_and(|entry| entry.in_order) => {
                 Err("there is one already".to_owned())
@@ -189,7 +234,9 @@ impl World {
             }
         }
         self.made += 1;
+        let set_up_with = self.used_addresses(spec);
         let entry = Entry {
+            set_up_with,
             id: format!("{name}#{}", self.made),
             spec: spec.clone(),
             made_from,
@@ -246,6 +293,9 @@ impl World {
             if !entry.in_order || entry.spec.properties != drawn.resources[name].properties {
                 return Err(format!("`{name}` is not as drawn: {entry:?}"));
             }
+            if entry.set_up_with != self.used_addresses(&entry.spec) {
+                return Err(format!("`{name}` uses earlier addresses: {entry:?}"));
+            }
             for (property, made) in &entry.made_from {
                 let now = entry.spec.properties[property].resolve(self);
                 if now.as_ref() != Ok(made) {
@@ -274,7 +324,11 @@ fn drawing(look: &[u8]) -> String {
     ));
     let cidr = ["10.1.0.0/24", "10.2.0.0/24"][usize::from(at(1) % 2)];
     text.push_str(&format!("  sub: {{type: OS::Neutron::Subnet, properties: {{network: {{get_resource: net}}, cidr: {cidr}}}}}\n"));
+    let network = "{network: {get_resource: net}}";
+    let two = format!("{network}, {network}");
     for server in 0..usize::from(at(2) % 4) {
+        let has_two = server == 0 && at(8) & 2 != 0;
+        let networks = if has_two { two.as_str() } else { network };
         let kind = at(3 + server);
         let image = ["debian-12", "debian-12-id"][usize::from(kind % 2)];
         let public = kind & 2 != 0;
@@ -286,7 +340,7 @@ fn drawing(look: &[u8]) -> String {
             ),
             _ => String::new(),
         };
-        text.push_str(&format!("  s{server}: {{type: OS::Nova::Server, metadata: {{stackloom: {{public: {public}}}}}, properties: {{flavor: m1.small, image: {image}{data}, networks: [{{network: {{get_resource: net}}}}]}}}}\n"));
+        text.push_str(&format!("  s{server}: {{type: OS::Nova::Server, metadata: {{stackloom: {{public: {public}}}}}, properties: {{flavor: m1.small, image: {image}{data}, networks: [{networks}]}}}}\n"));
         if kind & 8 != 0 {
             text.push_str(&format!("  c{server}: {{type: 'Stackloom::Catalog::nginx', properties: {{host: {{get_resource: s{server}}}, listen_port: {}}}}}\n", 80 + u16::from(kind >> 4)));
         }

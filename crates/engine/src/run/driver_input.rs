@@ -26,6 +26,7 @@ pub(super) struct DriverInput {
 }
 
 impl DriverInput {
+    /// The context of driver calls.
     pub fn context<'a>(&'a self, attempt: &'a Attempt) -> Context<'a> {
         Context {
             session: &attempt.run_context.session,
@@ -46,7 +47,8 @@ impl DriverInput {
 }
 
 impl Attempt {
-    pub(super) fn work(&self, name: &str, spec: ResourceSpec) -> StepResult<DriverInput> {
+    /// The input for the planned description of a resource.
+    pub(super) fn planned_input(&self, name: &str, spec: ResourceSpec) -> StepResult<DriverInput> {
         let resolved = self.resolve(&spec)?;
         Ok(DriverInput {
             properties: self.typed(&spec, &resolved),
@@ -62,8 +64,8 @@ impl Attempt {
         })
     }
 
-    /// The work on an existing resource, with its values at creation: other resources in them can be gone.
-    pub(super) fn work_on_what_is_there(&self, name: &str, spec: ResourceSpec) -> DriverInput {
+    /// The input for an existing resource, with its values at creation: other resources in them can be gone.
+    pub(super) fn recorded_input(&self, name: &str, spec: ResourceSpec) -> DriverInput {
         let scope = self.run_context.known.scope(&self.run_context.parameters);
         let resolved = spec
             .properties
