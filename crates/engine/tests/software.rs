@@ -26,6 +26,8 @@ mod hanging;
 mod health;
 #[path = "software/host_key.rs"]
 mod host_key;
+#[path = "software/interrupted.rs"]
+mod interrupted;
 #[path = "software/items.rs"]
 mod items;
 #[path = "software/killed.rs"]
