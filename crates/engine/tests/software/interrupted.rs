@@ -46,7 +46,7 @@ async fn a_handler_runs_after_a_failure_between_the_change_and_the_handler() {
     let (run, _) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Failed);
     let error = error_of(&run, "software:configure");
-    assert!(error.contains("this is the first attempt"), "{error}");
+    assert!(error.contains("Fail in the first attempt"), "{error}");
     let resumed = bench.engine.resume(&bench.actor, &started.run);
     resumed.await.unwrap();
     bench.until_state(&started.run, RunState::Succeeded).await;

@@ -100,6 +100,15 @@ impl RunTask {
             ) if run_context.known.get(name).is_some() => {
                 self.to(run_context, name, ResourceState::Failed)
             }
+            // Another step has made it incomplete (`Step::outdates`), and nothing works on it any more.
+            (StepKind::Configure | StepKind::Update, StepState::Skipped)
+                if run_context
+                    .known
+                    .get(name)
+                    .is_some_and(|entry| entry.state == ResourceState::Updating) =>
+            {
+                self.to(run_context, name, ResourceState::Failed)
+            }
             _ => return,
         };
         entries.push(Entry::Resource {
