@@ -22,9 +22,11 @@ impl Attempt {
             .properties
             .retain(|name, value| name == "host" || value.resources().is_empty());
         let given = self.given(&alone, &item.described)?;
-        let (files, route, private_key) = self
+        let (mut files, route, private_key) = self
             .role_on_host((&name, &alone), &item, &given, Tasks::INSTALLATION)
             .await?;
+        // An installation that did not end well leaves no record.
+        files.extend([ansible::interruption()]);
         // The programs of the configuration have their own folder.
         let place = format!("installation of {name}");
         let detached = self.detach(&place, &route, &private_key).await?;
