@@ -34,6 +34,8 @@ mod items;
 mod killed;
 #[path = "software/live.rs"]
 mod live;
+#[path = "software/outdated.rs"]
+mod outdated;
 #[path = "software/removal.rs"]
 mod removal;
 #[path = "software/restores.rs"]
