@@ -72,7 +72,8 @@ pub struct Attempt {
     pub number: u32,
     /// Whether an earlier attempt can have created the step's resource.
     pub earlier: Earlier,
-    /// True if the last work on the step's resource possibly did not end well, in this run or an earlier one.
+    /// True if the last work on the step's resource possibly did not end well, in this run or an earlier one, or if another
+    /// step has made the resource incomplete since.
     pub was_interrupted: bool,
     pub stop: CancellationToken,
     pub log: StepLog,
