@@ -128,6 +128,6 @@ pub fn CodeControl(
                 on:input=move |event| write(event_target_value(&event)) on:blur=move |_| leave() node_ref=area
             ></textarea>
         })}
-        <div class="item-code" hidden=move || !is_mounted.get() node_ref=place></div>
+        <div class="item-code" node_ref=place></div>
     }
 }
