@@ -185,6 +185,8 @@ export function mountPlain(parent: HTMLElement, area: HTMLTextAreaElement, optio
     });
   const view = new EditorView({ parent, state: start(area.value, area.selectionStart) });
   if (document.activeElement === area) view.focus();
+  // By itself, a label gives the focus to form controls only.
+  for (const label of area.labels) label.addEventListener('click', () => view.focus());
   return {
     setText: (text) => view.setState(start(text, 0)),
     setFile: (name) => {
