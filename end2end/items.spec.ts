@@ -28,6 +28,11 @@ test('an item is made from a form, published and deployed', async ({ page, reque
     const file = page.getByRole('group', { name: 'file 1' });
     await file.getByLabel('Path').fill('/srv/word');
     const content = editorOf(file);
+    await expect(content).toBeVisible();
+    await file.getByText('Content', { exact: true }).click();
+    await expect(content).toBeFocused();
+    await page.keyboard.press('Tab');
+    await expect(content, 'Tab leaves the editor').not.toBeFocused();
     await pasteOver(content, 'a word\n');
     await pasteOver(content, 'the word is {{ word }}\n');
     await content.press('ControlOrMeta+z');

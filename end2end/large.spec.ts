@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, canvasReady, centre, drag, login, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
-import { typeCode } from './support/code.ts';
+import { expectCode, typeCode } from './support/code.ts';
 import { joined } from './support/shapes.ts';
 
 const COUNT = 600;
@@ -218,35 +218,51 @@ test('tidy up moves a large drawing, and one undo brings it back @full', async (
 test('a large design without positions is arranged beside the page', async ({ page }) => {
   await login(page);
   const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'unplaced', template: joined(COUNT) });
-  // The answer with the rectangles waits until the notice was seen.
+  // An answer with rectangles waits until the notice was seen.
   await page.addInitScript(() => {
+    const held: (() => void)[] = [];
+    Object.assign(window, { held });
     const plain = Object.getOwnPropertyDescriptor(Worker.prototype, 'onmessage')!;
     Object.defineProperty(Worker.prototype, 'onmessage', {
       set(this: Worker, take: ((event: MessageEvent) => void) | null) {
         plain.set!.call(this, (event: MessageEvent) => {
           const isArranged = /^\d+,\[\{"x"/.test(String(event.data));
-          if (isArranged) addEventListener('seen', () => take?.(event), { once: true });
+          if (isArranged) held.push(() => take?.(event));
           else take?.(event);
         });
       },
     });
   });
+  const deliver = () =>
+    page.evaluate(() => {
+      const answer = (window as unknown as { held: (() => void)[] }).held.shift();
+      answer?.();
+      return answer !== undefined;
+    });
   await page.goto(`/designs/${id}`);
   const notice = page.getByRole('status').getByText('Arranging…');
   await expect(notice).toBeVisible();
   // Screen readers announce nothing in a part that is busy.
   await expect(page.locator('[aria-busy="true"]').getByText('Arranging…')).toHaveCount(0);
-  await page.evaluate(() => dispatchEvent(new Event('seen')));
+  await expect.poll(deliver).toBe(true);
   await canvasReady(page);
   await expect(notice).toHaveCount(0);
   await expect(page.getByRole('button', { name: 'Undo' })).toBeDisabled();
 
-  // Another text in its place is arranged there too.
-  await typeCode(page, joined(COUNT).replaceAll('server', 'host'));
+  // Another text in its place is arranged there too. Until then nothing of the first one can be changed.
+  const other = joined(COUNT).replaceAll('server', 'host');
+  await typeCode(page, other);
   await expect(notice).toBeVisible();
-  await page.evaluate(() => dispatchEvent(new Event('seen')));
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.press('Delete');
+  await expectCode(page, other);
+  await expect.poll(deliver).toBe(true);
   await expect(notice).toHaveCount(0);
   await linesRouted(page);
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Control+a');
+  await expect(inspector(page).getByRole('heading', { name: `${COUNT} resources` })).toBeVisible();
 });
 
 test('an exported picture has every node', async ({ page }) => {

@@ -145,6 +145,8 @@ export interface PlainOptions {
 export interface PlainEditor {
   /** Shows another text, with a new history. */
   setText(text: string): void;
+  /** Highlights the language of a file with another name. */
+  setFile(file: string): void;
   /** Marks the text as wrong. `describedBy` is the id of the message, empty for none. */
   setFault(describedBy: string): void;
   destroy(): void;
@@ -156,7 +158,8 @@ export interface PlainEditor {
  */
 export function mountPlain(parent: HTMLElement, area: HTMLTextAreaElement, options: PlainOptions, page: PlainPage): PlainEditor {
   const { id, placeholder: example } = area;
-  const fault = new Compartment();
+  const [named, fault] = [new Compartment(), new Compartment()];
+  let { file } = options;
   let describedBy = '';
   const faulty = () => {
     const attributes: Record<string, string> = describedBy ? { 'aria-invalid': 'true', 'aria-describedby': describedBy } : {};
@@ -169,7 +172,7 @@ export function mountPlain(parent: HTMLElement, area: HTMLTextAreaElement, optio
       extensions: [
         basics(),
         placeholder(example),
-        language(options.file, text, []),
+        named.of(language(file, text, [])),
         history(),
         EditorView.contentAttributes.of({ id, 'aria-label': options.label, spellcheck: 'false', autocapitalize: 'off' }),
         fault.of(faulty()),
@@ -182,8 +185,15 @@ export function mountPlain(parent: HTMLElement, area: HTMLTextAreaElement, optio
     });
   const view = new EditorView({ parent, state: start(area.value, area.selectionStart) });
   if (document.activeElement === area) view.focus();
+  // By itself, a label gives the focus to form controls only.
+  for (const label of area.labels) label.addEventListener('click', () => view.focus());
   return {
     setText: (text) => view.setState(start(text, 0)),
+    setFile: (name) => {
+      if (name === file) return;
+      file = name;
+      view.dispatch({ effects: named.reconfigure(language(file, view.state.doc.toString(), [])) });
+    },
     setFault: (id) => {
       describedBy = id;
       view.dispatch({ effects: fault.reconfigure(faulty()) });

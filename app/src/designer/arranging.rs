@@ -1,7 +1,7 @@
 //! The first arrangement of a large drawing. The worker computes it, so that it does not block the page.
 //!
-//! An editor that gets a large text without positions later, such as a pasted one, keeps its drawing until the worker
-//! has arranged the new one.
+//! An editor that gets a large text without positions later, such as a pasted one, has an empty canvas until the worker
+//! has arranged it.
 
 use canvas::{drawing::Unplaced, layout::Places};
 use hot::template::Template;

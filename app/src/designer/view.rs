@@ -420,7 +420,9 @@ fn nudge(workspace: Workspace, way: CanvasVector) {
 /// Message on an empty canvas.
 #[component]
 fn Empty(workspace: Workspace) -> impl IntoView {
-    let empty = Memo::new(move |_| workspace.scene.keys.with(Vec::is_empty));
+    let empty = Memo::new(move |_| {
+        workspace.scene.keys.with(Vec::is_empty) && !workspace.is_arranging.get()
+    });
     move || {
         empty.get().then(|| {
             view! {

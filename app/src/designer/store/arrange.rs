@@ -77,14 +77,21 @@ impl Workspace {
         if self.is_arranging.try_get_untracked() != Some(false) {
             return;
         }
+        let follows = self.is_fitted();
         self.is_arranging.set(true);
         leptos::task::spawn_local(async move {
             let rects = worker::arranged(unplaced.arrangement()).await;
             let drawing = unplaced.placed(&rects);
             self.editor
                 .try_update_untracked(|editor| editor.place_missing(&drawing));
-            self.is_arranging.try_set(false);
+            let is_left = self.is_arranging.try_set(false).is_some();
+            if is_left {
+                return;
+            }
             self.draw();
+            if follows {
+                self.fit();
+            }
         });
     }
 

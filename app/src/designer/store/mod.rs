@@ -85,12 +85,12 @@ pub struct Workspace {
     built_in: StoredValue<Arc<Registry>>,
     /// Facts about the cloud: flavors, images, networks.
     pub cloud: RwSignal<Arc<CloudFacts>>,
-    /// The last drawing.
+    /// The last drawing. Empty while the worker arranges a new text.
     pub drawing: RwSignal<Arc<Drawing>>,
     /// Plan of the last readable document, with the resources that the passes add.
     pub plan: RwSignal<Arc<Plan>>,
     planning: StoredValue<Planning>,
-    /// True while the worker arranges the nodes of a new text. Until then the canvas has the drawing from before.
+    /// True while the worker arranges the nodes of a new text.
     pub is_arranging: RwSignal<bool>,
     /// True while the worker tidies up.
     is_tidying: StoredValue<bool>,
@@ -351,7 +351,9 @@ impl Workspace {
             return;
         };
         if missing > ARRANGED_AT_ONCE {
-            return self.place_by_worker(unplaced);
+            self.place_by_worker(unplaced);
+            // A command on nodes of an earlier text would change the new one.
+            return self.show_drawing(Drawing::default());
         }
         let mut drawing = unplaced.arranged();
         self.editor
@@ -359,6 +361,10 @@ impl Workspace {
         if let Some(older) = self.older.try_get_untracked().flatten() {
             drawing.add_removed(&older);
         }
+        self.show_drawing(drawing);
+    }
+
+    fn show_drawing(self, drawing: Drawing) {
         self.selection
             .try_update_untracked(|selection| selection.clone())
             .inspect(|before| {

@@ -31,6 +31,10 @@ extern "C" {
     #[wasm_bindgen(method, js_name = setText)]
     fn set_text(this: &Mounted, text: &str);
 
+    /// Highlights the language of a file with another name.
+    #[wasm_bindgen(method, js_name = setFile)]
+    fn set_file(this: &Mounted, file: &str);
+
     /// Marks the text as wrong, with the id of the message, or of none.
     #[wasm_bindgen(method, js_name = setFault)]
     fn set_fault(this: &Mounted, described_by: &str);
@@ -50,7 +54,7 @@ pub fn CodeControl(
     /// Example in the empty control.
     example: &'static str,
     /// Path of the file, which decides the language.
-    file: String,
+    file: Memo<String>,
     /// The text.
     value: Memo<String>,
     /// The id of the message about the text, if one is shown.
@@ -72,7 +76,10 @@ pub fn CodeControl(
     let mount = move |module: &Module| {
         let place = place.get_untracked()?;
         let area = area.get_untracked()?;
-        let options = object([("label", label.into()), ("file", file.as_str().into())]);
+        let options = object([
+            ("label", label.into()),
+            ("file", file.get_untracked().into()),
+        ]);
         let changed = Closure::<dyn Fn(String)>::new(move |text: String| {
             if shown.try_set_value(text.clone()).is_none() {
                 write(text);
@@ -113,6 +120,11 @@ pub fn CodeControl(
     });
     Effect::new(move |_| {
         if let Some(editor) = mounted.get() {
+            file.with(|file| editor.set_file(file));
+        }
+    });
+    Effect::new(move |_| {
+        if let Some(editor) = mounted.get() {
             editor.set_fault(&fault.get().unwrap_or_default());
         }
     });
@@ -128,6 +140,6 @@ pub fn CodeControl(
                 on:input=move |event| write(event_target_value(&event)) on:blur=move |_| leave() node_ref=area
             ></textarea>
         })}
-        <div class="item-code" hidden=move || !is_mounted.get() node_ref=place></div>
+        <div class="item-code" node_ref=place></div>
     }
 }

@@ -104,9 +104,11 @@ impl Field {
             }
             .into_any(),
             Control::Code => {
-                let file = form.recipe.with_untracked(|recipe| {
-                    let file = recipe.files.get(self.index);
-                    file.map(|file| file.path.clone()).unwrap_or_default()
+                let file = Memo::new(move |_| {
+                    form.recipe.with(|recipe| {
+                        let file = recipe.files.get(self.index);
+                        file.map(|file| file.path.clone()).unwrap_or_default()
+                    })
                 });
                 let fault = Signal::derive(described);
                 view! {

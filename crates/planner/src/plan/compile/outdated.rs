@@ -1,17 +1,17 @@
 //! Components that use addresses of servers and ports which keep their ids and get other addresses.
 //!
 //! No address is recorded with a component, so a plan cannot tell which one it was set up with. The step that changes
-//! addresses therefore makes these components incomplete: if the run ends before their own steps, the next plan sets them
-//! up again.
+//! addresses therefore makes these components incomplete: if the run ends before their own steps, the next plan sets
+//! them up again.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::plan::{Action, Change, Model, compare::moves};
 use types::{Registry, ResourceType};
 
-/// The changed components that need a resource with other addresses, directly or through changed ones, by the name of that
-/// resource. Their steps wait for its step. A port that gets other addresses has its server in the list too. `order`
-/// contains predecessors first.
+/// The changed components that need a resource with other addresses, directly or through changed ones, by the name of
+/// that resource. Their steps wait for its step. A port that gets other addresses has its server in the list too.
+/// `order` contains predecessors first.
 pub(super) fn outdated<'a>(
     model: &'a Model,
     changes: &HashMap<&'a str, &'a Change>,
@@ -23,8 +23,8 @@ pub(super) fn outdated<'a>(
     if !order.iter().any(|name| gets_others(name)) {
         return found;
     }
-    // The resources with other addresses that the step of each changed resource waits for. No step waits for what an unchanged
-    // resource requires.
+    // The resources with other addresses that the step of each changed resource waits for. No step waits for what an
+    // unchanged resource requires.
     let mut needed: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     for name in order {
         let Some(spec) = model.get(name) else {
