@@ -8,8 +8,8 @@
 //! Event numbers have no gaps. A duplicate is dropped, and a missing event is fetched. A socket that is lost, or silent
 //! while the server has new events, is reopened after the last number.
 //!
-//! Drawing takes at most a third of the page's time: after a slow frame there is a pause of twice its duration. So many
-//! log lines are processed as fast as they arrive, and the page still responds to clicks.
+//! Drawing takes at most half of the page's time: after a slow frame there is a pause of its duration. So many log lines
+//! are processed as fast as they arrive, and the page still responds to clicks.
 
 mod history;
 mod socket;
@@ -359,7 +359,7 @@ impl Feed {
                 let now_ms = browser::now_ms();
                 let took_ms = now_ms - begun_ms - FRAME_MS;
                 self.inner.try_update_value(|inner| {
-                    inner.rest_until_ms = now_ms + (2.0 * took_ms).clamp(0.0, REST_MAX_MS);
+                    inner.rest_until_ms = now_ms + took_ms.clamp(0.0, REST_MAX_MS);
                 });
             });
         });
