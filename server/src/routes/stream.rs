@@ -16,10 +16,15 @@
 //! memory: frames have a limited size, because a socket keeps a buffer for its largest one, and compression, with its
 //! tables for each socket, is not offered.
 //!
-//! An event after a pause is sent at once. Events in quick succession are sent together, every [`PACE`], because for a
-//! browser the wake-up for a frame costs more than its content.
+//! An event after a pause is sent at once. Events in quick succession are sent together, every [`PACE`] or, with many
+//! viewers, less often (see [`pace`]), because the wake-up for a frame costs more than its content.
 
-use std::{collections::VecDeque, pin::pin, time::Duration};
+use std::{
+    collections::VecDeque,
+    pin::pin,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use axum::{
     body::Bytes,
@@ -71,8 +76,14 @@ const HEARTBEAT: Heartbeat = Heartbeat {
     silence: Duration::from_secs(60),
 };
 
-/// Minimum time between two frames.
+/// Minimum time between two frames of a viewer.
 const PACE: Duration = Duration::from_millis(10);
+
+/// Minimum time between two frames of the server, to whichever viewers. A frame takes about half of it of one processor.
+const SERVER_PACE: Duration = Duration::from_micros(100);
+
+/// Viewers of this process.
+static VIEWERS: AtomicU32 = AtomicU32::new(0);
 
 /// Maximum size of a frame of several texts. A socket keeps a buffer for its largest frame.
 const FRAME_BYTES: usize = TEXT_BYTES;
@@ -154,9 +165,10 @@ async fn serve(
     closing: CancellationToken,
     ended: impl Future<Output = ()>,
 ) {
+    let _viewer = Viewer::new();
     let mut ended = pin!(ended);
     // The stream owns an unfinished frame, not the `select!`, so that a ping does not drop it.
-    let mut frames = pin!(frames(events));
+    let mut frames = pin!(frames(events, pace));
     let (mut to, mut from) = socket.split();
     let mut ping = tokio::time::interval(heartbeat.ping_every);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -204,6 +216,27 @@ async fn serve(
             return answered(from).await;
         }
     }
+}
+
+/// Counts in [`VIEWERS`] until it is dropped.
+struct Viewer;
+
+impl Viewer {
+    fn new() -> Viewer {
+        VIEWERS.fetch_add(1, Ordering::Relaxed);
+        Viewer
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        VIEWERS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Time between two frames of one viewer, such that all together take half of a processor at most.
+fn pace() -> Duration {
+    PACE.max(SERVER_PACE * VIEWERS.load(Ordering::Relaxed))
 }
 
 /// Reads until the client has also closed its side.
@@ -255,11 +288,15 @@ fn joined(texts: &[EventText]) -> Bytes {
     all.into()
 }
 
-/// The frames: all available events, and if the last frame was less than [`PACE`] ago, also the events until then. An
+/// The frames: all available events, and if the last frame was less than `pace` ago, also the events until then. An
 /// interruption comes after the events before it.
-fn frames(events: Events) -> impl Stream<Item = Result<Frame, Interruption>> + Send {
+fn frames(
+    events: Events,
+    pace: fn() -> Duration,
+) -> impl Stream<Item = Result<Frame, Interruption>> + Send {
     let frames = Frames {
         events: events.fuse(),
+        pace,
         texts: VecDeque::new(),
         interruption: None,
         due: Instant::now(),
@@ -272,6 +309,7 @@ fn frames(events: Events) -> impl Stream<Item = Result<Frame, Interruption>> + S
 
 struct Frames {
     events: Fuse<Events>,
+    pace: fn() -> Duration,
     /// Texts that are not in a frame yet.
     texts: VecDeque<EventText>,
     /// The interruption after these texts.
@@ -301,7 +339,7 @@ impl Frames {
                 },
             }
         }
-        self.due = Instant::now() + PACE;
+        self.due = Instant::now() + (self.pace)();
         Some(Ok(frame))
     }
 
@@ -373,7 +411,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_after_a_pause_goes_at_once_and_a_flood_goes_together() {
         let (sender, receiver) = futures::channel::mpsc::unbounded();
-        let mut frames = pin!(frames(receiver.boxed()));
+        let mut frames = pin!(frames(receiver.boxed(), || PACE));
         let sent = |frame: Option<Result<Frame, Interruption>>| {
             let frame = frame.unwrap().unwrap();
             let numbers = numbers(&frame.text());
@@ -405,7 +443,9 @@ mod tests {
         let all: Vec<u64> = (1..=4000).collect();
         let mut batches: Vec<_> = all.chunks(1500).map(lines).collect();
         batches.push(Err(Interruption::TooSlow));
-        let frames: Vec<_> = frames(stream::iter(batches).boxed()).collect().await;
+        let frames: Vec<_> = frames(stream::iter(batches).boxed(), || PACE)
+            .collect()
+            .await;
         let (interruption, frames) = frames.split_last().unwrap();
         assert!(matches!(interruption, Err(Interruption::TooSlow)));
         let mut seen = Vec::new();

@@ -131,7 +131,7 @@ impl Engine {
         )
         .with_command(command);
         if row.shown.state == RunState::Paused {
-            self.resume_paused(actor, &row, &deployment, &secrets).await
+            self.wake_paused(actor, &row, &deployment, &secrets).await
         } else {
             self.resume_ended(actor, row, &secrets).await
         }
@@ -161,7 +161,7 @@ impl Engine {
     }
 
     /// Gives the task of a paused run a session.
-    async fn resume_paused(
+    async fn wake_paused(
         &self,
         actor: &Actor,
         row: &RunRow,
