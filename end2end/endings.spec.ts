@@ -4,6 +4,7 @@ import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { clearFaults, fault, remove } from './support/lab.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -255,8 +256,7 @@ resources:
   await expect(page).toHaveURL(new RegExp(`/designs/${design.id}/plan\\?deployment=${deployment}&version=\\d+$`));
   await expect(page.getByRole('button', { name: 'Update', exact: true })).toBeEnabled({ timeout: 30_000 });
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
-  await page.goto(`/runs/${gone.run}`);
-  await ends(page, 'succeeded');
+  await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
 

@@ -2,7 +2,7 @@
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, newDesign, node, openDesign, shoot } from './support/app.ts';
 import { expectCode, pasteOver, readCode, textOf } from './support/code.ts';
-import { add, inspect, problems } from './support/draw.ts';
+import { add, inspect, problems, saved } from './support/draw.ts';
 
 const wall = `heat_template_version: 2021-04-16
 parameters:
@@ -163,6 +163,8 @@ test('parameters, conditions and outputs are added, renamed with their uses, and
     await shoot(page, 'parameters');
   });
   await test.step('a condition and an output', async () => {
+    // What the check of the text finds can move the button.
+    await saved(page);
     await inspector.getByRole('button', { name: 'Add a condition' }).click();
     const conditions = inspector.getByRole('region', { name: 'Conditions' });
     const kind = conditions.getByLabel('Holds', { exact: true });
