@@ -75,20 +75,41 @@ impl Engine {
         new: &NewRun<'_>,
     ) -> Result<String> {
         let id = Uuid::now_v7().to_string();
-        let (tenant, deployment) = (&new.actor.tenant, new.deployment);
-        let mut workflow = self.with_timeouts(&new.workflow);
-        let open = transaction.run_count_unfinished(tenant).await?;
+        self.check_run_limit(transaction, new).await?;
+        let workflow = self.workflow_to_store(transaction, new).await?;
+        insert(transaction, &id, &workflow, new).await?;
+        claim_deployment(transaction, &id, new).await?;
+        let sealed = seal_run(&self.core.keys, &id, &new.secrets);
+        transaction
+            .sealed_put(&new.actor.tenant, SealedKind::Run, &id, &sealed)
+            .await?;
+        Ok(id)
+    }
+
+    /// Checks that the project may have one more active run. An undeployment is always possible, because what costs
+    /// money can be removed at any time.
+    async fn check_run_limit(&self, transaction: &mut Transaction, new: &NewRun<'_>) -> Result<()> {
+        let open = transaction.run_count_unfinished(&new.actor.tenant).await?;
         let limit = self.core.config.project_runs;
-        // What costs money can be removed at any time.
         if new.kind != RunKind::Undeploy && open >= i64::from(limit) {
             return Err(Error::ProjectFull {
                 what: "active runs",
                 limit,
             });
         }
+        Ok(())
+    }
+
+    /// The workflow of a new run, with the engine's time limits and with sweeps for creations of unknown outcome.
+    async fn workflow_to_store(
+        &self,
+        transaction: &mut Transaction,
+        new: &NewRun<'_>,
+    ) -> Result<Workflow> {
+        let mut workflow = self.with_timeouts(&new.workflow);
         if new.kind.changes_resources() {
             let uncertain = transaction
-                .creation_list_uncertain(tenant, deployment)
+                .creation_list_uncertain(&new.actor.tenant, new.deployment)
                 .await?;
             let uncertain = uncertain.iter();
             let pending = uncertain.filter(|one| strays::is_pending_for(new.kind, one));
@@ -100,51 +121,7 @@ impl Engine {
                 "this cannot be run: {bad}. It is a mistake of ours; please report it"
             ))
         })?;
-        let stored = transaction.run_insert(
-            tenant,
-            StoredRun {
-                id: &id,
-                deployment,
-                kind: new.kind,
-                forced: new.forced == Force::Yes,
-                rolls_back: new.rolls_back,
-                roll_back: new.roll_back,
-                scaling: new.scaling,
-                command: new.command,
-                workflow: &workflow,
-                changes: new.changes.as_deref(),
-                author: &new.actor.user,
-                author_id: &new.actor.session.user().id,
-            },
-        );
-        // Another request came first.
-        if stored.await? == Outcome::Conflict {
-            return Err(Error::Busy(id));
-        }
-        let claimed = if new.kind.keeps_deployment() {
-            // The deployment keeps its state and its last run: such a run changes neither.
-            transaction.deployment_hold(tenant, deployment).await
-        } else {
-            let seen = new.seen.map(DeploymentRow::seen);
-            transaction
-                .deployment_claim(tenant, deployment, &id, seen.as_ref())
-                .await
-        };
-        if claimed? == Outcome::Conflict {
-            return Err(Error::NotPossibleNow(
-                "another run has changed this deployment meanwhile; look at it and try again"
-                    .into(),
-            ));
-        }
-        // This run replaces a requested roll-back of the previous run.
-        if !new.kind.keeps_deployment() {
-            transaction.run_supersede(tenant, deployment, &id).await?;
-        }
-        let sealed = seal_run(&self.core.keys, &id, &new.secrets);
-        transaction
-            .sealed_put(tenant, SealedKind::Run, &id, &sealed)
-            .await?;
-        Ok(id)
+        Ok(workflow)
     }
 
     /// Applies the engine's settings for time limits to a workflow.
@@ -314,4 +291,59 @@ impl Engine {
             steps,
         ))
     }
+}
+
+/// Inserts the row of a new run.
+async fn insert(
+    transaction: &mut Transaction,
+    id: &str,
+    workflow: &Workflow,
+    new: &NewRun<'_>,
+) -> Result<()> {
+    let stored = transaction.run_insert(
+        &new.actor.tenant,
+        StoredRun {
+            id,
+            deployment: new.deployment,
+            kind: new.kind,
+            forced: new.forced == Force::Yes,
+            rolls_back: new.rolls_back,
+            roll_back: new.roll_back,
+            scaling: new.scaling,
+            command: new.command,
+            workflow,
+            changes: new.changes.as_deref(),
+            author: &new.actor.user,
+            author_id: &new.actor.session.user().id,
+        },
+    );
+    // Another request came first.
+    if stored.await? == Outcome::Conflict {
+        return Err(Error::Busy(id.to_owned()));
+    }
+    Ok(())
+}
+
+/// Makes a run the last one of its deployment, unless it keeps the deployment as it is.
+async fn claim_deployment(transaction: &mut Transaction, id: &str, new: &NewRun<'_>) -> Result<()> {
+    let (tenant, deployment) = (&new.actor.tenant, new.deployment);
+    let claimed = if new.kind.keeps_deployment() {
+        // The deployment keeps its state and its last run: such a run changes neither.
+        transaction.deployment_hold(tenant, deployment).await
+    } else {
+        let seen = new.seen.map(DeploymentRow::seen);
+        transaction
+            .deployment_claim(tenant, deployment, id, seen.as_ref())
+            .await
+    };
+    if claimed? == Outcome::Conflict {
+        return Err(Error::NotPossibleNow(
+            "another run has changed this deployment meanwhile; look at it and try again".into(),
+        ));
+    }
+    // This run replaces a requested roll-back of the previous run.
+    if !new.kind.keeps_deployment() {
+        transaction.run_supersede(tenant, deployment, id).await?;
+    }
+    Ok(())
 }
