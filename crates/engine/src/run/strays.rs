@@ -135,52 +135,8 @@ pub async fn search(
         by_type.entry(resource_type).or_default().push(creation);
     }
     let searches = by_type.into_iter().map(async |(resource_type, creations)| {
-        let markers: Vec<Marker> = creations
-            .iter()
-            .map(|creation| Marker::of(creation, deployment, deployment_name))
-            .collect();
-        let names: Vec<(String, Namesakes)> = creations
-            .iter()
-            .zip(&markers)
-            .filter_map(|(creation, marker)| {
-                Some((marker.resource.clone(), creation.namesakes.clone()?))
-            })
-            .collect();
-        let search = Search {
-            session,
-            vault,
-            deployment,
-            markers: &markers,
-            names: &names,
-            accepted: Accepted::default(),
-        };
-        let listed = match driver_for(resource_type).map(|driver| driver.duplicates()) {
-            Some(Duplicates::Listed(driver)) => driver.list_marked(&search).await,
-            _ => return Ok(Searched::default()),
-        };
-        let key_of = |marked: Marked| {
-            let at = markers
-                .iter()
-                .position(|marker| marker.resource == marked.resource)?;
-            Some(Found {
-                key: creations[at].key.clone(),
-                physical_id: marked.physical_id,
-                name: marked.name,
-                proof: marked.proof,
-            })
-        };
-        match listed {
-            Ok(marked) => Ok(Searched {
-                found: marked.into_iter().filter_map(key_of).collect(),
-                unlisted: Vec::new(),
-            }),
-            Err(DriverError::Cloud(error)) if is_absent(&error) => Ok(Searched::default()),
-            Err(DriverError::Cloud(error)) if error.is_not_allowed() => Ok(Searched {
-                found: Vec::new(),
-                unlisted: vec![format!("{resource_type}: {error}")],
-            }),
-            Err(error) => Err(error),
-        }
+        let deployment = (deployment, deployment_name);
+        search_type(session, vault, deployment, resource_type, &creations).await
     });
     let mut all = Searched::default();
     for searched in futures::future::join_all(searches).await {
@@ -189,6 +145,63 @@ pub async fn search(
         all.unlisted.extend(searched.unlisted);
     }
     Ok(all)
+}
+
+/// Searches the cloud for the resources of one type with the marker of one of these creations.
+async fn search_type(
+    session: &Session,
+    vault: &dyn Vault,
+    (deployment, deployment_name): (&str, &str),
+    resource_type: &str,
+    creations: &[&Creation],
+) -> Result<Searched, DriverError> {
+    let duplicates = driver_for(resource_type).map(|driver| driver.duplicates());
+    let Some(Duplicates::Listed(driver)) = duplicates else {
+        return Ok(Searched::default());
+    };
+    let markers: Vec<Marker> = creations
+        .iter()
+        .map(|creation| Marker::of(creation, deployment, deployment_name))
+        .collect();
+    let names: Vec<(String, Namesakes)> = creations
+        .iter()
+        .zip(&markers)
+        .filter_map(|(creation, marker)| {
+            Some((marker.resource.clone(), creation.namesakes.clone()?))
+        })
+        .collect();
+    let search = Search {
+        session,
+        vault,
+        deployment,
+        markers: &markers,
+        names: &names,
+        accepted: Accepted::default(),
+    };
+    let listed = driver.list_marked(&search).await;
+    let found = |marked: Marked| {
+        let at = markers
+            .iter()
+            .position(|marker| marker.resource == marked.resource)?;
+        Some(Found {
+            key: creations[at].key.clone(),
+            physical_id: marked.physical_id,
+            name: marked.name,
+            proof: marked.proof,
+        })
+    };
+    match listed {
+        Ok(marked) => Ok(Searched {
+            found: marked.into_iter().filter_map(found).collect(),
+            unlisted: Vec::new(),
+        }),
+        Err(DriverError::Cloud(error)) if is_absent(&error) => Ok(Searched::default()),
+        Err(DriverError::Cloud(error)) if error.is_not_allowed() => Ok(Searched {
+            found: Vec::new(),
+            unlisted: vec![format!("{resource_type}: {error}")],
+        }),
+        Err(error) => Err(error),
+    }
 }
 
 /// True if the cloud does not have the service, or the service does not have the resource type.
