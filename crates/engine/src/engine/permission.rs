@@ -45,16 +45,7 @@ impl Engine {
         self.core.check_running()?;
         let (tenant, session) = (&actor.tenant, &actor.session);
         self.live_row(tenant, deployment).await?;
-        if let Some(problem) = request.problem() {
-            return Err(Error::NotPossibleNow(problem.to_owned()));
-        }
-        if session.is_restricted() {
-            return Err(Error::NotPossibleNow(
-                "you are logged in with a restricted application credential, which cannot create another one. Log in with \
-                 your password to give this permission"
-                    .to_owned(),
-            ));
-        }
+        check_request(session, &request)?;
         let roles = permitted_roles(session)?;
         let now = Timestamp::now();
         let now = now.round(Unit::Second).unwrap_or(now);
@@ -62,8 +53,8 @@ impl Engine {
         let _turn = self.core.page_requests.turn(tenant).await;
         let credential = format!("stackloom-{}", Uuid::now_v7());
         let user_id = &session.user().id;
-        let store = &self.core.store;
-        store
+        self.core
+            .store
             .credential_announce(tenant, user_id, &credential, now + GIVEN_WITHIN)
             .await?;
         let new = NewApplicationCredential {
@@ -89,7 +80,6 @@ impl Engine {
             opens_secrets: vault_key.is_some(),
             problem: None,
         };
-        let former = store.permission_find(tenant, deployment).await?;
         let new = NewPermission {
             deployment,
             user_id,
@@ -97,9 +87,18 @@ impl Engine {
             credential: &credential,
             sealed: &secrets.seal(&self.core.keys, &credential),
         };
-        let stored = store.permission_put(tenant, &new).await?;
+        self.store_permission(actor, &new).await?;
+        Ok(given)
+    }
+
+    /// Stores a new permission, and deletes the credential of the former one. If the deployment was undeployed meanwhile,
+    /// the new credential is deleted instead.
+    async fn store_permission(&self, actor: &Actor, new: &NewPermission<'_>) -> Result<()> {
+        let (tenant, store) = (&actor.tenant, &self.core.store);
+        let former = store.permission_find(tenant, new.deployment).await?;
+        let stored = store.permission_put(tenant, new).await?;
         if stored == Outcome::Conflict {
-            self.delete_credential(actor, &credential).await;
+            self.delete_credential(actor, new.credential).await;
             return Err(Error::NotPossibleNow(
                 "the deployment was undeployed meanwhile".to_owned(),
             ));
@@ -107,7 +106,7 @@ impl Engine {
         if let Some(former) = former {
             self.delete_own_credential(actor, &former).await;
         }
-        Ok(given)
+        Ok(())
     }
 
     pub(super) async fn revoke(&self, actor: &Actor, deployment: &str) -> Result<()> {
@@ -263,6 +262,21 @@ impl Engine {
             session,
         })
     }
+}
+
+/// Checks that a permission can be given like this, and with this login.
+fn check_request(session: &Session, request: &PermissionRequest) -> Result<()> {
+    if let Some(problem) = request.problem() {
+        return Err(Error::NotPossibleNow(problem.to_owned()));
+    }
+    if session.is_restricted() {
+        return Err(Error::NotPossibleNow(
+            "you are logged in with a restricted application credential, which cannot create another one. Log in with \
+             your password to give this permission"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// The roles for a permission by this user.
