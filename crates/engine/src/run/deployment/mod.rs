@@ -36,6 +36,9 @@ const CREATE: &str = "CREATE";
 const UPDATE: &str = "UPDATE";
 const DELETE: &str = "DELETE";
 
+/// The `signal_transport` of a deployment that is started and not waited for.
+const NO_SIGNAL: &str = "NO_SIGNAL";
+
 const ROLE: &str = "software_deployment";
 const SCRIPT_TASKS: &str = include_str!("role/script.yml");
 const FOLDER_TASKS: &str = include_str!("role/folder.yml");
@@ -195,31 +198,10 @@ impl Attempt {
             .spec
             .host()
             .ok_or_else(|| Ended::lasting("it names no server of this template"))?;
-        let property = |property: &str| {
-            let value = work.properties.get(property).and_then(Value::as_str);
-            value.unwrap_or_default().to_owned()
-        };
-        let transport = match property("signal_transport").as_str() {
-            "" => "CFN_SIGNAL".to_owned(),
-            given => given.to_owned(),
-        };
-        let waits = transport != "NO_SIGNAL" || configuration.tool != Tool::Script;
+        let waits =
+            signal_transport(&work.properties) != NO_SIGNAL || configuration.tool != Tool::Script;
         let folder = self.folder(name);
-        let stack = format!(
-            "{}/{}",
-            self.run_context.deployment_name, self.run_context.deployment
-        );
-        let inputs = configuration.inputs(
-            &work.properties,
-            [
-                ("deploy_server_id", property("server")),
-                ("deploy_action", action.to_owned()),
-                ("deploy_stack_id", stack),
-                ("deploy_resource_name", name.to_owned()),
-                ("deploy_signal_transport", transport),
-                ("heat_outputs_path", format!("{folder}/output")),
-            ],
-        );
+        let inputs = self.deployment_inputs((name, action), work, configuration, &folder);
         let route = self.route(host)?;
         let private_key = self.private_key().await?;
         let mut files = ansible::ssh_files(&route, &private_key);
@@ -227,15 +209,8 @@ impl Attempt {
             "stackloom_folder": folder, "stackloom_outputs": configuration.outputs, "stackloom_waits": waits,
         });
         let variables = own.as_object().cloned().unwrap_or_default();
-        let left_out = match configuration.tool {
-            Tool::Script => environment(&inputs).1,
-            _ => Vec::new(),
-        };
-        for input in left_out {
-            let message = format!(
-                "Input `{input}` is left out: its name is not valid for an environment variable"
-            );
-            self.log.warn(message).await;
+        if configuration.tool == Tool::Script {
+            self.warn_of_left_out(&inputs).await;
         }
         let (play, argv) = play_of((name, host, action), configuration, inputs, variables);
         files.extend(play);
@@ -260,6 +235,46 @@ impl Attempt {
             let why = self.log.masked(&why);
             Ended::lasting(format!("`{name}` failed on `{host}`: {why}"))
         })
+    }
+
+    /// The inputs of a configuration, and those that Heat adds for every deployment.
+    fn deployment_inputs(
+        &self,
+        (name, action): (&str, &str),
+        work: &DriverInput,
+        configuration: &Configuration,
+        folder: &str,
+    ) -> Map<String, Value> {
+        let properties = &work.properties;
+        let stack = format!(
+            "{}/{}",
+            self.run_context.deployment_name, self.run_context.deployment
+        );
+        configuration.inputs(
+            properties,
+            [
+                ("deploy_server_id", text_of(properties, "server").to_owned()),
+                ("deploy_action", action.to_owned()),
+                ("deploy_stack_id", stack),
+                ("deploy_resource_name", name.to_owned()),
+                (
+                    "deploy_signal_transport",
+                    signal_transport(properties).to_owned(),
+                ),
+                ("heat_outputs_path", format!("{folder}/output")),
+            ],
+        )
+    }
+
+    /// Warns about inputs that a script does not get, because they cannot be environment variables.
+    async fn warn_of_left_out(&self, inputs: &Map<String, Value>) {
+        let (_, left_out) = environment(inputs);
+        for input in left_out {
+            let message = format!(
+                "Input `{input}` is left out: its name is not valid for an environment variable"
+            );
+            self.log.warn(message).await;
+        }
     }
 
     /// The folder on the server: of the deployment, for this run.
@@ -299,6 +314,20 @@ impl Attempt {
             },
         )
         .await
+    }
+}
+
+/// The text of a deployment's property. Empty if it has none.
+fn text_of<'a>(properties: &'a Map<String, Value>, property: &str) -> &'a str {
+    let value = properties.get(property).and_then(Value::as_str);
+    value.unwrap_or_default()
+}
+
+/// The way in which a deployment signals its end, or Heat's default.
+fn signal_transport(properties: &Map<String, Value>) -> &str {
+    match text_of(properties, "signal_transport") {
+        "" => "CFN_SIGNAL",
+        given => given,
     }
 }
 
