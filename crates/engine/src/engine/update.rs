@@ -87,6 +87,71 @@ struct Stored {
     there: Vec<ResourceRow>,
 }
 
+/// The input of a plan that is only shown, completed by the stored state of its deployment.
+#[derive(Default)]
+struct PlanBasis {
+    bundle: Bundle,
+    parameters: BTreeMap<String, Value>,
+    deployed: Deployed,
+    /// The reason why hidden values are lost, if the plan does not contain them again.
+    lost: Option<String>,
+    /// The newest run of the deployment.
+    base_run: Option<String>,
+}
+
+/// The hidden values of a plan that is only shown, compared with the stored ones.
+struct ComparedHidden {
+    /// Values that the plan contains. For a roll-back to the last good state, all values of that state.
+    given: BTreeMap<String, Value>,
+    /// Names of parameters whose given value differs from the stored one, or could not be compared.
+    changed: BTreeSet<String>,
+    /// Values that the deployment keeps, or gets by the roll-back.
+    stored: BTreeMap<String, Value>,
+    /// The reason why stored values are lost, if the plan does not contain them again.
+    lost: Option<String>,
+}
+
+impl ComparedHidden {
+    fn of(
+        (document, bundle): (&Document, &Bundle),
+        requested: &BTreeMap<String, Value>,
+        row: &DeploymentRow,
+        stored_hidden: Option<StoredHidden>,
+        good_hidden: Option<&BTreeMap<String, Value>>,
+    ) -> ComparedHidden {
+        let template = document.template();
+        let merged = Merged::of(bundle, template);
+        let given = match good_hidden {
+            Some(good) => hidden_values(document, bundle, good, requested),
+            None => {
+                let (_, mut given) = divide(template, requested);
+                given.retain(|_, value| !value.is_null());
+                given.extend(merged.hidden_defaults());
+                given
+            }
+        };
+        let (changed, stored, lost) = match stored_hidden {
+            // No value of the present state stays.
+            Some(stored_hidden) if good_hidden.is_some() => {
+                (stored_hidden.changed(&given), given.clone(), None)
+            }
+            Some(stored_hidden) => {
+                let before = Document::parse(row.shown.template.clone());
+                let checked = stored_hidden.check(before.template(), template, requested, &merged);
+                let lost = checked.err().map(|error| error.to_string());
+                (stored_hidden.changed(&given), stored_hidden.values, lost)
+            }
+            None => (given.keys().cloned().collect(), BTreeMap::new(), None),
+        };
+        ComparedHidden {
+            given,
+            changed,
+            stored,
+            lost,
+        }
+    }
+}
+
 impl Changes {
     /// An update to the present content of a deployment.
     pub(super) fn unchanged(row: &DeploymentRow, cloud: CloudFacts) -> Changes {
@@ -146,81 +211,87 @@ impl Engine {
         self.compute(&actor.tenant, work).await
     }
 
-    fn plan_now(&self, preview: Preview, stored: Option<Stored>, catalog: &Catalog) -> Plan {
-        let document = Document::parse(preview.template);
-        let (mut parameters, mut bundle) = (preview.parameters, preview.bundle);
-        let mut deployed = Deployed::default();
-        let mut lost = None;
-        let mut base_run = None;
-        if let Some(Stored {
-            row,
-            stored_hidden,
-            good_hidden,
-            there,
-        }) = stored
-        {
-            let id = row.shown.id.as_str();
-            base_run = row.shown.last_run.clone();
-            let bundle = bundle.get_or_insert_with(|| stored_bundle(&row, &parameters));
-            if good_hidden.is_none() {
-                parameters = with_stored(&row, &parameters);
-            }
-            let requested = with_environments(&document, bundle, &parameters);
-            let merged = Merged::of(bundle, document.template());
-            let given = match &good_hidden {
-                Some(good) => hidden_values(&document, bundle, good, &requested),
-                None => {
-                    let (_, mut given) = divide(document.template(), &requested);
-                    given.retain(|_, value| !value.is_null());
-                    given.extend(merged.hidden_defaults());
-                    given
-                }
-            };
-            let is_unknown = preview.hidden == Hidden::Unknown;
-            let unknown: BTreeSet<String> = given.keys().filter(|_| is_unknown).cloned().collect();
-            let mut values = given.clone();
-            let (hidden_changed, stored_hidden) = match stored_hidden {
-                // No value of the present state stays.
-                Some(stored_hidden) if good_hidden.is_some() => {
-                    parameters.extend(divide(document.template(), &given).1);
-                    (stored_hidden.changed(&given), given)
-                }
-                Some(stored_hidden) => {
-                    let before = Document::parse(row.shown.template.clone());
-                    let checked = stored_hidden.check(
-                        before.template(),
-                        document.template(),
-                        &requested,
-                        &merged,
-                    );
-                    lost = checked.err().map(|error| error.to_string());
-                    for (name, value) in &stored_hidden.values {
-                        values.entry(name.clone()).or_insert_with(|| value.clone());
-                    }
-                    (stored_hidden.changed(&given), stored_hidden.values)
-                }
-                None => (given.into_keys().collect(), BTreeMap::new()),
-            };
-            deployed = Deployed {
-                damage: damage_if(preview.repairs, &row),
-                parameters: row.parameters,
-                hidden_changed,
-                stored_hidden,
-                pseudo: pseudo_parameters(&row.shown.name, id, &row.tenant),
-                groups: preview.groups,
-                ..compare::deployed(there, |parameter, digest| {
-                    !unknown.contains(parameter) && self.is_same(id, &values)(parameter, digest)
-                })
-            };
-        }
-        let bundle = bundle.unwrap_or_default();
-        let (types, cloud) = (catalog.registry(), &preview.cloud);
-        let mut plan = plan_with(&document, &bundle, &parameters, &deployed, cloud, types);
+    fn plan_now(&self, mut preview: Preview, stored: Option<Stored>, catalog: &Catalog) -> Plan {
+        let document = Document::parse(std::mem::take(&mut preview.template));
+        let cloud = std::mem::take(&mut preview.cloud);
+        let basis = match stored {
+            Some(stored) => self.basis_of_update(&document, preview, stored),
+            None => PlanBasis {
+                bundle: preview.bundle.unwrap_or_default(),
+                parameters: preview.parameters,
+                ..PlanBasis::default()
+            },
+        };
+        let PlanBasis {
+            bundle,
+            parameters,
+            deployed,
+            lost,
+            base_run,
+        } = basis;
+        let types = catalog.registry();
+        let mut plan = plan_with(&document, &bundle, &parameters, &deployed, &cloud, types);
         let lost = lost.map(|why| Diagnostic::warning("hidden-value-lost", "parameters", why));
         plan.diagnostics.extend(lost);
         plan.base_run = base_run;
         plan.digest = plan.workflow.is_some().then(|| plan.digest_of_changes());
         plan
+    }
+
+    /// The input of a shown plan that changes a deployment.
+    fn basis_of_update(&self, document: &Document, preview: Preview, stored: Stored) -> PlanBasis {
+        let Stored {
+            row,
+            stored_hidden,
+            good_hidden,
+            there,
+        } = stored;
+        let id = row.shown.id.as_str();
+        let mut parameters = preview.parameters;
+        let bundle = preview.bundle;
+        let bundle = bundle.unwrap_or_else(|| stored_bundle(&row, &parameters));
+        if good_hidden.is_none() {
+            parameters = with_stored(&row, &parameters);
+        }
+        let requested = with_environments(document, &bundle, &parameters);
+        let restores_hidden = good_hidden.is_some() && stored_hidden.is_some();
+        let ComparedHidden {
+            given,
+            changed,
+            stored,
+            lost,
+        } = ComparedHidden::of(
+            (document, &bundle),
+            &requested,
+            &row,
+            stored_hidden,
+            good_hidden.as_ref(),
+        );
+        if restores_hidden {
+            parameters.extend(divide(document.template(), &given).1);
+        }
+        let is_unknown = preview.hidden == Hidden::Unknown;
+        let unknown: BTreeSet<String> = given.keys().filter(|_| is_unknown).cloned().collect();
+        let mut values = stored.clone();
+        values.extend(given);
+        let deployed = Deployed {
+            damage: damage_if(preview.repairs, &row),
+            parameters: row.parameters,
+            hidden_changed: changed,
+            stored_hidden: stored,
+            pseudo: pseudo_parameters(&row.shown.name, id, &row.tenant),
+            groups: preview.groups,
+            ..compare::deployed(there, |parameter, digest| {
+                !unknown.contains(parameter) && self.is_same(id, &values)(parameter, digest)
+            })
+        };
+        PlanBasis {
+            bundle,
+            parameters,
+            deployed,
+            lost,
+            base_run: row.shown.last_run,
+        }
     }
 
     /// Hidden parameters of the last good state, for a roll-back to it.
@@ -257,16 +328,7 @@ impl Engine {
         changes: Changes,
     ) -> Result<Started> {
         self.core.check_running()?;
-        let row = self.live_row(&actor.tenant, deployment).await?;
-        if let Some(base) = &changes.base_run {
-            self.is_based_on(&row, base).await?;
-        }
-        self.check_unchanging(&row).await?;
-        self.check_not_suspended(&row).await?;
-        if let Some(digest) = &changes.plan_digest {
-            let checked = self.check_reviewed(actor, Some(deployment), changes.preview(), digest);
-            Box::pin(checked).await?;
-        }
+        let row = self.row_to_update(actor, deployment, &changes).await?;
         let stored = Stored {
             stored_hidden: Some(self.stored_hidden_or_lost(actor, &row).await?),
             good_hidden: self.good_hidden(actor, &row, changes.rolls_back).await?,
@@ -288,6 +350,40 @@ impl Engine {
         };
         let computed: Result<_> = self.compute(&actor.tenant, work).await?;
         let (planned, changes, stored) = computed?;
+        self.begin_planned(actor, planned, &changes, &stored, &catalog)
+            .await
+    }
+
+    /// The row of a deployment that can be updated now. Refuses an update whose user has not seen the newest run, or has
+    /// reviewed another plan.
+    async fn row_to_update(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        changes: &Changes,
+    ) -> Result<DeploymentRow> {
+        let row = self.live_row(&actor.tenant, deployment).await?;
+        if let Some(base) = &changes.base_run {
+            self.is_based_on(&row, base).await?;
+        }
+        self.check_unchanging(&row).await?;
+        self.check_not_suspended(&row).await?;
+        if let Some(digest) = &changes.plan_digest {
+            let checked = self.check_reviewed(actor, Some(deployment), changes.preview(), digest);
+            Box::pin(checked).await?;
+        }
+        Ok(row)
+    }
+
+    /// Stores a planned update and starts its run.
+    async fn begin_planned(
+        &self,
+        actor: &Actor,
+        planned: Planned,
+        changes: &Changes,
+        stored: &Stored,
+        catalog: &Catalog,
+    ) -> Result<Started> {
         let Planned {
             workflow,
             changes: planned,
@@ -295,20 +391,10 @@ impl Engine {
             open,
             beside,
         } = planned;
-        let Stored {
-            row,
-            stored_hidden,
-            good_hidden: _,
-            there,
-        } = stored;
+        let deployment = stored.row.shown.id.as_str();
+        let stored_hidden = stored.stored_hidden.as_ref();
         let keeping = self
-            .store_hidden(
-                actor,
-                deployment,
-                &workflow,
-                &hidden,
-                stored_hidden.as_ref(),
-            )
+            .store_hidden(actor, deployment, &workflow, &hidden, stored_hidden)
             .await?;
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
@@ -316,16 +402,16 @@ impl Engine {
             actor.vault_key.as_ref(),
         );
         let roll_back = (changes.on_failure == OnFailure::Rollback).then_some(&changes.cloud);
-        let stored = self
+        let stored_run = self
             .store_update(Update {
-                changes: &changes,
+                changes,
                 beside,
                 open,
                 hidden: keeping.name.as_deref(),
-                catalog: &catalog,
-                there: &there,
+                catalog,
+                there: &stored.there,
                 run: NewRun {
-                    seen: Some(&row),
+                    seen: Some(&stored.row),
                     rolls_back: changes.rolls_back.is_some(),
                     roll_back,
                     scaling: changes.scaling.as_ref(),
@@ -335,7 +421,7 @@ impl Engine {
             })
             .await;
         let run = self
-            .start_and_clean_up(actor, deployment, &keeping, stored)
+            .start_and_clean_up(actor, deployment, &keeping, stored_run)
             .await?;
         Ok(Started {
             deployment: deployment.to_owned(),
