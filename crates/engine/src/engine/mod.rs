@@ -21,6 +21,7 @@ mod outputs;
 mod permission;
 mod pinned;
 mod power;
+mod preview;
 mod read;
 mod reconnect;
 mod recover;
@@ -57,11 +58,11 @@ use tracing::Instrument;
 
 use check::ActiveChecks;
 pub use log_lines::LogFilter;
+pub use preview::{Hidden, Preview};
 pub use requests::{Changes, Force, NewDeployment, RollBack};
 pub use search::LogSearch;
 pub use signal::{PermittedScaling, PolicySignal, SignalReceiver};
 pub use unattended::{DueCheck, PermittedCheck};
-pub use update::{Hidden, Preview};
 pub use workload::Workload;
 
 use crate::{
