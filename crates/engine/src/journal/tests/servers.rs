@@ -1,0 +1,83 @@
+//! Viewers at other servers, and the notices that these get.
+
+use std::time::Instant;
+
+use futures::FutureExt;
+use store::Notice;
+
+use super::*;
+
+#[tokio::test]
+async fn viewers_at_another_server_share_one_read_of_new_events() {
+    let (journal, _database) = journal().await;
+    let run = journal.of(&tenant(), "r", 0);
+    run.write(vec![line(1)]).await.unwrap();
+    let store = journal.store.clone();
+    let other = Journal::start(store, LogQuota::NONE, LIMIT, Arc::default());
+    let mut viewers = [(); 2].map(|()| live_viewer(&other, 1));
+    let notice = async |seq| announce::forward(&other.store, &other.hub, "r", seq).await;
+    notice(1).await;
+    run.write(vec![line(2), line(3)]).await.unwrap();
+    notice(3).await;
+    notice(3).await;
+    let mut texts = Vec::new();
+    for viewer in &mut viewers {
+        let batch = viewer.next().await.unwrap().unwrap();
+        assert_eq!(batch.len(), 2);
+        texts.push(batch.texts()[0].json.clone());
+        assert!(viewer.next().now_or_never().is_none(), "it is told once");
+    }
+    assert_eq!(texts[0].as_ptr(), texts[1].as_ptr());
+
+    // After a long silence, each viewer reads by itself.
+    run.write((4..2004).map(line).collect()).await.unwrap();
+    notice(2003).await;
+    let [viewer, _] = &mut viewers;
+    let mut last = 3;
+    while last < 2003 {
+        let batch = viewer.next().await.unwrap().unwrap();
+        assert_eq!(batch[0].seq, last + 1);
+        last = batch.last().unwrap().seq;
+    }
+}
+
+#[tokio::test]
+async fn events_whose_notices_were_missed_are_found_in_storage() {
+    let (journal, _database) = journal().await;
+    let run = journal.of(&tenant(), "r", 0);
+    run.write(vec![line(1)]).await.unwrap();
+    let store = journal.store.clone();
+    let other = Journal::start(store, LogQuota::NONE, LIMIT, Arc::default());
+    let mut viewer = live_viewer(&other, 1);
+    run.write(vec![line(2)]).await.unwrap();
+    assert!(viewer.next().now_or_never().is_none(), "nobody told it");
+    announce::look(&other.store, &other.hub).await;
+    let batch = viewer.next().await.unwrap().unwrap();
+    assert_eq!(batch[0].seq, 2);
+}
+
+#[tokio::test]
+async fn other_servers_get_the_last_number_of_a_burst_in_few_notices() {
+    let (journal, database) = journal_in(Database::postgres().await).await;
+    let mut listener = database.store.listen().await.unwrap().unwrap();
+    let run = journal.of(&tenant(), "r", 0);
+    let begun = Instant::now();
+    for number in 0..100 {
+        run.write(vec![line(number)]).await.unwrap();
+    }
+    let last = database.store.event_last(&tenant(), "r").await.unwrap();
+    let last = vec![("r".to_owned(), last.unwrap())];
+    let mut notices = 1;
+    let told = async {
+        while listener.next().await.unwrap() != Notice::Events(last.clone()) {
+            notices += 1;
+        }
+    };
+    let told = tokio::time::timeout(LIMIT, told).await;
+    told.expect("the last number is told");
+    let intervals = begun.elapsed().as_millis() / 20;
+    assert!(
+        notices <= intervals + 1,
+        "{notices} in {intervals} intervals"
+    );
+}
