@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use api::{DeploymentState, EventBody, RunState, StepState};
+use api::{DeploymentState, EventBody, RunState, Started, StepState};
 use engine::{Changes, Error, Force};
-use lab::{CallFault, Fault, Lab, ServerFault, ServerTrouble};
+use lab::{CallFault, Fault, Lab};
 
-use crate::bench::{Bench, CATALOG, NET, PATIENCE, TWO_SERVERS, facts, steps};
+use crate::{
+    bench::{Bench, CATALOG, NET, PATIENCE, TWO_SERVERS, facts, steps},
+    update::never_active,
+};
 
 fn calls(service: &str, method: &str, path: &str) -> CallFault {
     CallFault {
@@ -17,14 +20,21 @@ fn calls(service: &str, method: &str, path: &str) -> CallFault {
     }
 }
 
+/// A run that waits for its first server, which does not become active.
+async fn waiting_for_gate() -> (Bench, Started) {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(never_active("*gate*"));
+    let started = bench.start(TWO_SERVERS).await;
+    bench
+        .until_step(&started.run, "gate:create", StepState::Running)
+        .await;
+    (bench, started)
+}
+
 #[tokio::test]
 async fn a_cancelled_run_stops_and_goes_on_from_there() {
     let bench = Bench::new().await;
-    bench.lab.faults().add(Fault::Server(ServerFault {
-        name: "*web*".into(),
-        fault: ServerTrouble::NeverActive,
-        times: Some(1),
-    }));
+    bench.lab.faults().add(never_active("*web*"));
     let started = bench.start(TWO_SERVERS).await;
     for (step, state) in [
         ("gate:create", StepState::Succeeded),
@@ -116,16 +126,7 @@ async fn a_crash_in_the_middle_makes_nothing_twice() {
 
 #[tokio::test]
 async fn a_step_that_was_running_at_repeated_crashes_fails() {
-    let mut bench = Bench::new().await;
-    bench.lab.faults().add(Fault::Server(ServerFault {
-        name: "*gate*".into(),
-        fault: ServerTrouble::NeverActive,
-        times: Some(1),
-    }));
-    let started = bench.start(TWO_SERVERS).await;
-    bench
-        .until_step(&started.run, "gate:create", StepState::Running)
-        .await;
+    let (mut bench, started) = waiting_for_gate().await;
     // An operator may restart the server as often as they like.
     for _ in 0..4 {
         bench.crash().await;
@@ -152,16 +153,7 @@ async fn a_step_that_was_running_at_repeated_crashes_fails() {
 
 #[tokio::test]
 async fn a_token_that_ends_pauses_the_run_and_a_login_continues_it() {
-    let bench = Bench::new().await;
-    bench.lab.faults().add(Fault::Server(ServerFault {
-        name: "*gate*".into(),
-        fault: ServerTrouble::NeverActive,
-        times: Some(1),
-    }));
-    let started = bench.start(TWO_SERVERS).await;
-    bench
-        .until_step(&started.run, "gate:create", StepState::Running)
-        .await;
+    let (bench, started) = waiting_for_gate().await;
     bench.actor.session.revoke().await.unwrap();
     bench.until_state(&started.run, RunState::Paused).await;
     let run = bench.engine.run(&bench.tenant, &started.run).await.unwrap();
@@ -207,15 +199,7 @@ async fn a_restart_while_the_cloud_is_away_needs_no_login() {
 }
 
 async fn restart_while_keystone_answers(status: u16) {
-    let mut bench = Bench::new().await;
-    bench.lab.faults().add(Fault::Server(ServerFault {
-        name: "*gate*".into(),
-        fault: ServerTrouble::NeverActive,
-        times: Some(1),
-    }));
-    let started = bench.start(TWO_SERVERS).await;
-    let running = StepState::Running;
-    bench.until_step(&started.run, "gate:create", running).await;
+    let (mut bench, started) = waiting_for_gate().await;
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("identity".into()),
         path: Some("*/auth/tokens".into()),
@@ -250,16 +234,7 @@ async fn restart_while_keystone_answers(status: u16) {
 
 #[tokio::test]
 async fn a_restart_after_the_token_has_ended_pauses_and_a_paused_run_can_be_undeployed() {
-    let mut bench = Bench::new().await;
-    bench.lab.faults().add(Fault::Server(ServerFault {
-        name: "*gate*".into(),
-        fault: ServerTrouble::NeverActive,
-        times: Some(1),
-    }));
-    let started = bench.start(TWO_SERVERS).await;
-    bench
-        .until_step(&started.run, "gate:create", StepState::Running)
-        .await;
+    let (mut bench, started) = waiting_for_gate().await;
     bench.engine.shutdown().await;
     bench.actor.session.revoke().await.unwrap();
     bench.crash().await;
@@ -316,11 +291,7 @@ async fn a_forced_undeploy_reports_what_it_leaves() {
 #[tokio::test]
 async fn one_run_at_a_time_works_on_a_deployment() {
     let bench = Bench::new().await;
-    bench.lab.faults().add(Fault::Server(ServerFault {
-        name: "*web*".into(),
-        fault: ServerTrouble::NeverActive,
-        times: Some(1),
-    }));
+    bench.lab.faults().add(never_active("*web*"));
     let started = bench.start(TWO_SERVERS).await;
     let undeploy = bench
         .engine
@@ -373,11 +344,7 @@ async fn a_paused_run_that_is_given_up_leaves_no_bastion_open() {
         let lab = Lab::memory().await.unwrap();
         let mut bench = Bench::with_catalog(lab, CATALOG.as_ref(), PATIENCE, PATIENCE).await;
         let (started, _) = bench.deploy(NET).await;
-        bench.lab.faults().add(Fault::Server(ServerFault {
-            name: "*web*".into(),
-            fault: ServerTrouble::NeverActive,
-            times: Some(1),
-        }));
+        bench.lab.faults().add(never_active("*web*"));
         let software = TWO_SERVERS.replace(
             "outputs:",
             "  nginx: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: web}}}\noutputs:",

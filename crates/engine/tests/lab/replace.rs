@@ -2,9 +2,12 @@
 
 use api::{DeploymentState, RunState, Started, StepState};
 use engine::{Changes, Error, Result};
-use lab::{CallFault, Fault, ServerFault, ServerTrouble};
+use lab::{CallFault, Fault};
 
-use crate::bench::{Bench, NET, TWO_NETS, TWO_SERVERS, facts, steps};
+use crate::{
+    bench::{Bench, NET, TWO_NETS, TWO_SERVERS, facts, steps},
+    update::never_active,
+};
 
 /// A third network, which waits for both servers.
 fn with_a_last_step() -> String {
@@ -142,11 +145,7 @@ async fn only_a_deployment_or_an_update_gives_way() {
 #[tokio::test]
 async fn a_restart_in_between_ends_the_run_and_harms_nothing() {
     let mut bench = Bench::new().await;
-    bench.lab.faults().add(Fault::Server(ServerFault {
-        name: "*web*".into(),
-        fault: ServerTrouble::NeverActive,
-        times: Some(1),
-    }));
+    bench.lab.faults().add(never_active("*web*"));
     let started = bench.start(&with_a_last_step()).await;
     bench
         .until_step(&started.run, "web:create", StepState::Running)

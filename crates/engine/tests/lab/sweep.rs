@@ -15,7 +15,7 @@ use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 use crate::{
     bench::{Bench, number_in},
     rare::with_a_pair,
-    update::to,
+    update::{never_active, to},
 };
 
 pub const ALL_KINDS: &str = "heat_template_version: 2021-04-16
@@ -492,11 +492,7 @@ async fn a_successor_that_never_comes_is_cancelled() {
     let swing = Swing::new().await;
     let bench = &swing.bench;
     for goes_back in [true, false] {
-        bench.lab.faults().add(Fault::Server(ServerFault {
-            name: "web-*".into(),
-            fault: ServerTrouble::NeverActive,
-            times: Some(1),
-        }));
+        bench.lab.faults().add(never_active("web-*"));
         let update = bench
             .engine
             .update(&bench.actor, &swing.deployment, to(&swing.after));

@@ -50,6 +50,15 @@ pub fn servers_fail(times: u64) -> Fault {
     })
 }
 
+/// One server with such a name stays in BUILD.
+pub fn never_active(name: &str) -> Fault {
+    Fault::Server(ServerFault {
+        name: name.into(),
+        fault: ServerTrouble::NeverActive,
+        times: Some(1),
+    })
+}
+
 impl Bench {
     pub async fn update(&self, deployment: &str, changes: Changes) -> Run {
         let started = self
