@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use crate::{
-    lab::ended,
+    lab::{ended, stack_with},
     stack::{Client, Stack, cookie, credentials, json, problem, until},
 };
 
@@ -215,12 +215,7 @@ async fn slow_cloud(
     settings: &[&str],
     count: usize,
 ) -> (Lab, Stack, Client, Vec<String>) {
-    let lab = Lab::memory().await.unwrap();
-    let clouds = format!(
-        "clouds:\n  test:\n    auth: {{auth_url: '{}'}}\n",
-        lab.auth_url()
-    );
-    let stack = Stack::with_clouds(&clouds, settings).await;
+    let (lab, stack) = stack_with(settings).await;
     let elsewhere = stack.elsewhere();
     let login = credentials("demo", "demo", "demo");
     let login = elsewhere.post("/api/v1/login", &login).await;

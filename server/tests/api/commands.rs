@@ -7,7 +7,7 @@ use lab::Lab;
 use serde_json::{Value, json};
 
 use crate::{
-    lab::ended,
+    lab::{ended, stack_with},
     stack::{Client, Stack, json, problem},
 };
 
@@ -26,12 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A deployment whose software failed, because no server answers.
 async fn start() -> (Lab, Stack, Client, Value) {
-    let lab = Lab::memory().await.unwrap();
-    let clouds = format!(
-        "clouds:\n  test:\n    auth: {{auth_url: '{}'}}\n",
-        lab.auth_url()
-    );
-    let stack = Stack::with_clouds(&clouds, &["--ssh-timeout", "1"]).await;
+    let (lab, stack) = stack_with(&["--ssh-timeout", "1"]).await;
     let browser = stack.login("demo").await;
     let body = json!({"name": "shop", "template": TEMPLATE});
     let started = json(browser.post("/api/v1/deployments", &body).await, 202).await;

@@ -29,6 +29,17 @@ pub async fn start() -> (Lab, Stack, Client) {
     (lab, stack, browser)
 }
 
+/// A lab, and a server with settings whose only cloud it is.
+pub async fn stack_with(settings: &[&str]) -> (Lab, Stack) {
+    let lab = Lab::memory().await.unwrap();
+    let clouds = format!(
+        "clouds:\n  test:\n    auth: {{auth_url: '{}'}}\n",
+        lab.auth_url()
+    );
+    let stack = Stack::with_clouds(&clouds, settings).await;
+    (lab, stack)
+}
+
 #[tokio::test]
 async fn forms_offer_what_the_cloud_has() {
     let (_lab, _stack, browser) = start().await;

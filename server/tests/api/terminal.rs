@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::{
 };
 
 use crate::{
-    lab::ended,
+    lab::{ended, stack_with},
     stack::{Client, Stack, json, problem},
     stream::Socket,
 };
@@ -33,12 +33,7 @@ const NGINX: &str =
 const PATIENCE: Duration = Duration::from_secs(300);
 
 async fn start(settings: &[&str]) -> (Lab, Stack, Client) {
-    let lab = Lab::memory().await.unwrap();
-    let clouds = format!(
-        "clouds:\n  test:\n    auth: {{auth_url: '{}'}}\n",
-        lab.auth_url()
-    );
-    let stack = Stack::with_clouds(&clouds, settings).await;
+    let (lab, stack) = stack_with(settings).await;
     let browser = stack.login("demo").await;
     (lab, stack, browser)
 }
