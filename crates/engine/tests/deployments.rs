@@ -252,8 +252,9 @@ async fn software_acts_before_its_server_is_suspended_and_after_it_is_resumed() 
     all_goes(bench, deployment).await;
 }
 
-/// Configurations of the groups `puppet`, `cfn-init` and `os-apply-config`, on a server that installs their programs
-/// first, and one of the group `salt`, whose program is missing.
+/// Configurations of the groups `puppet`, `cfn-init`, `os-apply-config` and `docker-compose`, on a server that installs
+/// their programs first, and one of the group `salt`, whose program is missing. Docker is a stand-in that writes its
+/// arguments to a file. It has Compose as a plugin only.
 const TOOLS: &str = "  front: {type: OS::Neutron::Net}
   front_subnet:
     type: OS::Neutron::Subnet
@@ -278,6 +279,8 @@ const TOOLS: &str = "  front: {type: OS::Neutron::Net}
         apt-get install --yes --no-install-recommends puppet heat-cfntools python3-os-apply-config
         mkdir -p /usr/libexec/os-apply-config/templates/etc
         echo 'server {{ntp}}' > /usr/libexec/os-apply-config/templates/etc/ntp.conf
+        printf '#!/bin/sh\\necho \"$@\" >> /root/compose\\n' > /usr/local/bin/docker
+        chmod +x /usr/local/bin/docker
   installed:
     type: OS::Heat::SoftwareDeployment
     properties: {config: {get_resource: programs}, server: {get_resource: web}}
@@ -311,18 +314,25 @@ const TOOLS: &str = "  front: {type: OS::Neutron::Net}
     type: OS::Heat::StructuredDeploymentGroup
     depends_on: installed
     properties: {config: {get_resource: metadata}, servers: {web: {get_resource: web}}}
+  services:
+    type: OS::Heat::StructuredConfig
+    properties: {group: docker-compose, config: {db: {image: redis}}}
+  by_compose:
+    type: OS::Heat::StructuredDeployment
+    depends_on: installed
+    properties: {config: {get_resource: services}, server: {get_resource: web}}
   look:
     type: OS::Heat::SoftwareConfig
-    properties: {group: script, config: 'cat /root/puppet /root/cfn /etc/ntp.conf'}
+    properties: {group: script, config: 'cat /root/puppet /root/cfn /etc/ntp.conf; grep up /root/compose'}
   looked:
     type: OS::Heat::SoftwareDeployment
-    depends_on: [by_puppet, by_cfn_init, by_os_apply_config]
+    depends_on: [by_puppet, by_cfn_init, by_os_apply_config, by_compose]
     properties: {config: {get_resource: look}, server: {get_resource: web}}
 ";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
-async fn puppet_cfn_init_and_os_apply_config_run_and_a_missing_program_is_refused() {
+async fn tools_run_their_configurations_and_a_missing_program_is_refused() {
     let bench = on_docker("engine-tools", "172.31.54.0/24", BOOT).await;
     let template = |more: &str| {
         format!(
@@ -339,7 +349,10 @@ async fn puppet_cfn_init_and_os_apply_config_run_and_a_missing_program_is_refuse
     let outputs = deployment.await.unwrap().outputs;
     assert_eq!(
         outputs["found"].value,
-        Some(json!("hellobarmyserver 10.0.0.1\n"))
+        Some(json!(
+            "hellobarmyserver 10.0.0.1\ncompose --file \
+             /var/lib/heat-config/heat-config-docker-compose/by_5fcompose/docker-compose.yml up -d --no-build\n"
+        ))
     );
     assert_eq!(outputs["result"].value, Some(json!("wrote hello")));
     assert_eq!(outputs["status"].value, Some(json!({"web": 0})));

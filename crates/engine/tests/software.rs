@@ -88,6 +88,14 @@ async fn a_page_from_a_private_server_behind_a_proxy() {
     let started = bench.start(PAGE).await;
     let (run, events) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let waits_for_page = |id: &str| {
+        let step = run.steps.iter().find(|step| step.id == id).unwrap();
+        step.after.iter().any(|before| before == "nginx:configure")
+    };
+    assert_eq!(
+        ["proxy:install", "proxy:configure"].map(waits_for_page),
+        [false, true]
+    );
     let is_logged = |text: &str| {
         events.iter().any(|event| matches!(&event.body, EventBody::Log(api::LogLine { stream: LogStream::Ansible, text: line, .. }) if line.contains(text)))
     };

@@ -1,8 +1,9 @@
 //! The program is killed after each entry of a run's journal.
 //!
-//! A round is a deployment, a command on two of its servers, a snapshot of all of them, its restoration, and the undeployment. Each of
-//! these runs is killed as soon as its journal has the n-th entry that is no log line, and the program is started again. The usual test takes a few numbers by the day's date;
-//! `STACKLOOM_KILL_SEED` selects others. The ignored tests take all numbers, in [`PARTS`] parts.
+//! A round is a deployment, a command on two of its servers, a suspension and a resumption of all of them, a snapshot, its restoration,
+//! and the undeployment. Each of these runs is killed as soon as its journal has the n-th entry that is no log line, and the program is
+//! started again. The usual test takes a few numbers by the day's date; `STACKLOOM_KILL_SEED` selects others. The ignored tests take
+//! all numbers, in [`PARTS`] parts.
 //!
 //! The lab is in memory. Its servers answer SSH, and sandboxes run, in this process ([`stand_in`]). So the runs also open and close the
 //! bastion, wait for SSH, change host keys and set up software.
@@ -123,8 +124,9 @@ struct Scene {
     program: Program,
     /// Kinds of the project's resources while the template is deployed, one per resource.
     kinds: Vec<String>,
-    /// Number of entries of the runs of a deployment, a command, a snapshot, a restoration and an undeployment.
-    entries: [usize; 5],
+    /// Number of entries of the runs of a deployment, a command, a suspension, a resumption, a snapshot, a restoration and an
+    /// undeployment.
+    entries: [usize; 7],
     // Dropped last.
     _folder: TempDir,
 }
@@ -160,7 +162,7 @@ impl Scene {
             lab,
             program,
             kinds: Vec::new(),
-            entries: [0; 5],
+            entries: [0; 7],
             _folder: folder,
         };
         let started = scene.deploy("undisturbed").await;
@@ -180,6 +182,14 @@ impl Scene {
         let run = scene.command(&started).await;
         let commanded = scene.program.until_stored(&run, usize::MAX).await;
         scene.succeeded(&run, "undisturbed").await;
+        let run = scene.begin(&started, "suspend").await;
+        let suspended = scene.program.until_stored(&run, usize::MAX).await;
+        scene
+            .servers_are(&started, "SUSPENDED", "undisturbed")
+            .await;
+        let run = scene.begin(&started, "resume").await;
+        let resumed = scene.program.until_stored(&run, usize::MAX).await;
+        scene.servers_are(&started, "ACTIVE", "undisturbed").await;
         let snapshot = scene.snapshot(&started).await;
         let taken = scene.program.until_stored(&snapshot, usize::MAX).await;
         scene
@@ -192,7 +202,9 @@ impl Scene {
         let undeployed = scene.program.until_stored(&run, usize::MAX).await;
         scene.succeeded(&run, "undisturbed").await;
         scene.nothing_is_left("undisturbed").await;
-        let runs = [deployed, commanded, taken, restored, undeployed];
+        let runs = [
+            deployed, commanded, suspended, resumed, taken, restored, undeployed,
+        ];
         scene.entries = runs.map(|run| run.entries);
         scene
     }
@@ -210,6 +222,15 @@ impl Scene {
         );
         let command = json!({"servers": ["app", "web0"], "playbook": PLAYBOOK});
         text(&self.program.post(&path, &command).await, "run")
+    }
+
+    /// Begins a suspension (`suspend`) or a resumption (`resume`). Returns the run.
+    async fn begin(&self, started: &Value, change: &str) -> String {
+        let path = format!(
+            "/api/v1/deployments/{}/{change}",
+            text(started, "deployment")
+        );
+        text(&self.program.post(&path, &json!({})).await, "run")
     }
 
     /// Begins a snapshot. Returns the run, whose id is that of the snapshot, too.
@@ -290,6 +311,19 @@ impl Scene {
         assert!(self.own_host_keys() >= 2, "{label}: of app and web0");
     }
 
+    /// Checks that all servers have this state in the cloud.
+    async fn servers_are(&self, started: &Value, state: &str, label: &str) {
+        let path = format!(
+            "/api/v1/deployments/{}/servers",
+            text(started, "deployment")
+        );
+        let servers = self.program.get(&path).await;
+        let servers = servers.as_array().unwrap();
+        assert_eq!(servers.len(), SERVERS + 1, "{label}: {servers:#?}");
+        let is_so = servers.iter().all(|server| server["status"] == state);
+        assert!(is_so, "{label}: not all are {state}: {servers:#?}");
+    }
+
     /// Checks that the run of a snapshot has succeeded, and that there is one image of each server, one snapshot of each volume
     /// and nothing else that is new.
     async fn is_taken_once(&self, started: &Value, snapshot: &str, label: &str) {
@@ -317,7 +351,8 @@ impl Scene {
         }
     }
 
-    /// A deployment, a command, a snapshot, its restoration and an undeployment, each killed at its n-th entry.
+    /// A deployment, a command, a suspension, a resumption, a snapshot, its restoration and an undeployment, each killed at its
+    /// n-th entry.
     async fn round(&mut self, nth: usize) {
         let label = format!("deployment at entry {nth}");
         let started = self.deploy(&format!("entry-{nth}")).await;
@@ -325,12 +360,30 @@ impl Scene {
         self.killed(&run, nth, &label).await;
         self.all_is_there_once(&run, &label).await;
 
-        let [_, of_command, of_snapshot, of_restoration, _] = self.entries;
+        let [
+            _,
+            of_command,
+            of_suspension,
+            of_resumption,
+            of_snapshot,
+            of_restoration,
+            _,
+        ] = self.entries;
         if nth <= of_command {
             let label = format!("command at entry {nth}");
             let run = self.command(&started).await;
             self.killed(&run, nth, &label).await;
             self.all_is_there_once(&run, &label).await;
+        }
+
+        if nth <= of_suspension.max(of_resumption) {
+            for (change, state) in [("suspend", "SUSPENDED"), ("resume", "ACTIVE")] {
+                let label = format!("{change} at entry {nth}");
+                let run = self.begin(&started, change).await;
+                self.killed(&run, nth, &label).await;
+                self.all_is_there_once(&run, &label).await;
+                self.servers_are(&started, state, &label).await;
+            }
         }
 
         if nth <= of_snapshot.max(of_restoration) {
@@ -372,7 +425,7 @@ async fn killed_at_some_entries_of_the_journal() {
     let mut random = StdRng::seed_from_u64(seed);
     let mut scene = Scene::new().await;
     // One of the numbers at which the short runs are killed, too.
-    let [_, _, of_snapshot, ..] = scene.entries;
+    let [_, _, _, _, of_snapshot, ..] = scene.entries;
     let mut numbers = BTreeSet::from([random.random_range(1..=of_snapshot)]);
     while numbers.len() < FEW {
         numbers.insert(random.random_range(1..=scene.longest()));

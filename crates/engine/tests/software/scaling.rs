@@ -1,4 +1,4 @@
-//! A group of web servers that grows and shrinks behind HAProxy, while clients ask the proxy all the time.
+//! A group of web servers that grows and shrinks behind a proxy, while clients ask the proxy all the time.
 
 use std::{
     collections::BTreeSet,
@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use api::{AllServers, CommandRequest, CommandServers, ScaleRequest, StepState};
+use api::{AllServers, CommandRequest, CommandServers, ScaleRequest, Started, StepState};
 use hot::bundle::Bundle;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -78,8 +78,6 @@ struct Seen {
 impl Clients {
     /// Clients with a connection for each request, with one for many, and with one that is idle most of the time.
     fn start(address: &str) -> Clients {
-        let seen = Arc::new(Seen::default());
-        let mut tasks = JoinSet::new();
         let pauses = [
             (20, 0),
             (20, 0),
@@ -88,7 +86,15 @@ impl Clients {
             (20, 1000),
             (3000, 1000),
         ];
-        for (milliseconds, requests_per_connection) in pauses {
+        Clients::with_pauses(address, &pauses)
+    }
+
+    /// A client for each pair: its pause between two requests, in milliseconds, and the number of requests on a connection
+    /// after the first.
+    fn with_pauses(address: &str, pauses: &[(u64, u32)]) -> Clients {
+        let seen = Arc::new(Seen::default());
+        let mut tasks = JoinSet::new();
+        for &(milliseconds, requests_per_connection) in pauses {
             let (seen, address) = (seen.clone(), address.to_owned());
             let pause = Duration::from_millis(milliseconds);
             tasks.spawn(async move {
@@ -181,8 +187,14 @@ async fn write_files(bench: &Bench, deployment: &str) {
     let folder = "/var/www/stackloom";
     let script =
         format!("if [ -d {folder} ]; then head -c {FILE_BYTES} /dev/zero > {folder}/file; fi");
+    let all = CommandServers::All(AllServers::All);
+    execute(bench, deployment, all, script).await;
+}
+
+/// Runs a script on servers.
+async fn execute(bench: &Bench, deployment: &str, servers: CommandServers, script: String) {
     let request = CommandRequest {
-        servers: Some(CommandServers::All(AllServers::All)),
+        servers: Some(servers),
         script: Some(script),
         ..CommandRequest::default()
     };
@@ -212,6 +224,30 @@ async fn download(address: String) -> Result<(usize, jiff::Timestamp), std::io::
     }
 }
 
+/// Deploys a site, whose proxy has a health check with this title. Returns the proxy's address, too.
+async fn deploy(bench: &Bench, template: &str, check: &str) -> (Started, String) {
+    let new = engine::NewDeployment {
+        name: "shop".into(),
+        template: template.into(),
+        bundle: Bundle::new([("web.yaml".to_owned(), WEB.to_owned())], []),
+        cloud: bench::facts(),
+        ..engine::NewDeployment::default()
+    };
+    let started = bench.engine.deploy(&bench.actor, new).await.unwrap();
+    let (run, events) = story(bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let passed = format!("Health check of `proxy` passed: {check}");
+    assert!(is_logged(&events, &passed));
+    let deployment = bench.engine.deployment(&bench.tenant, &started.deployment);
+    let url = deployment.await.unwrap().outputs["url"]
+        .value
+        .clone()
+        .unwrap();
+    let address = url.as_str().unwrap();
+    let address = address.trim_start_matches("http://").trim_end_matches('/');
+    (started, address.to_owned())
+}
+
 /// Scales the group, and returns the run's events.
 async fn scale(bench: &Bench, deployment: &str, size: u64) -> Vec<Event> {
     let request = ScaleRequest {
@@ -237,28 +273,8 @@ fn position(events: &[Event], id: &str, wanted: StepState) -> usize {
 #[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
 async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {
     let bench = on_docker("engine-scaling", "172.31.35.0/24", BOOT).await;
-    let new = engine::NewDeployment {
-        name: "shop".into(),
-        template: SITE.into(),
-        bundle: Bundle::new([("web.yaml".to_owned(), WEB.to_owned())], []),
-        cloud: bench::facts(),
-        ..engine::NewDeployment::default()
-    };
-    let started = bench.engine.deploy(&bench.actor, new).await.unwrap();
-    let (run, events) = story(&bench, &started.run).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert!(is_logged(
-        &events,
-        "Health check of `proxy` passed: All backends are healthy"
-    ));
-    let deployment = bench.engine.deployment(&bench.tenant, &started.deployment);
-    let url = deployment.await.unwrap().outputs["url"]
-        .value
-        .clone()
-        .unwrap();
-    let address = url.as_str().unwrap();
-    let address = address.trim_start_matches("http://").trim_end_matches('/');
-    let mut clients = Clients::start(address);
+    let (started, address) = deploy(&bench, SITE, "All backends are healthy").await;
+    let mut clients = Clients::start(&address);
     assert_eq!(clients.members_after(100).await.len(), 2);
 
     for size in [4, 2] {
@@ -286,7 +302,7 @@ async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {
 
     write_files(&bench, &started.deployment).await;
     let downloads: Vec<_> = (0..5)
-        .map(|_| tokio::spawn(download(address.to_owned())))
+        .map(|_| tokio::spawn(download(address.clone())))
         .collect();
     let events = scale(&bench, &started.deployment, 1).await;
     clients.assert_none_failed("from 5 to 1");
@@ -334,4 +350,68 @@ async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {
     assert!(error.contains(missing), "{error}");
     assert!(is_bastion_closed(&bench));
     all_goes(bench, &started.deployment).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
+async fn a_group_shrinks_behind_nginx_without_a_failed_request() {
+    shrinks_behind("nginx", 31).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
+async fn a_group_shrinks_behind_apache_without_a_failed_request() {
+    shrinks_behind("apache", 32).await;
+}
+
+/// Stops a member behind the proxy, which is found, and then scales the group from 2 to 1. The networks have the number.
+async fn shrinks_behind(item: &str, number: u8) {
+    let name = format!("engine-behind-{item}");
+    let bench = on_docker(&name, &format!("172.31.{number}.0/24"), BOOT).await;
+    let template = SITE
+        .replace("Catalog::haproxy", &format!("Catalog::{item}"))
+        .replace("10.35.", &format!("10.{number}."));
+    let (started, address) = deploy(&bench, &template, "All backends answer").await;
+    let deployment = started.deployment.as_str();
+
+    // The proxy answers by its other member, and its own server misses the one that is stopped.
+    let member = || CommandServers::Named(vec!["web/1/server".to_owned()]);
+    execute(&bench, deployment, member(), "service nginx stop".into()).await;
+    let check = bench.engine.check(&bench.actor, deployment).await.unwrap();
+    let of_proxy = check.findings.iter().find(|one| one.resource == "proxy");
+    let text = of_proxy.map(|finding| finding.text.as_str());
+    assert_eq!(text, Some("All backends answer: exit status 1"));
+    execute(&bench, deployment, member(), "service nginx start".into()).await;
+
+    // These proxies close idle connections when they are reloaded.
+    let mut clients = Clients::with_pauses(&address, &[(20, 0); 3]);
+    let both = async { while clients.members_after(100).await.len() < 2 {} };
+    let both = timeout(Duration::from_secs(60), both).await;
+    both.expect("the proxy asks the member again");
+    write_files(&bench, deployment).await;
+    let downloads: Vec<_> = (0..2)
+        .map(|_| tokio::spawn(download(address.clone())))
+        .collect();
+    let events = scale(&bench, deployment, 1).await;
+    clients.assert_none_failed("from 2 to 1");
+    let time_of = |event: &Event| event.time.parse::<jiff::Timestamp>().unwrap();
+    let is_reload = |task: &str| task.contains(" : Reload ");
+    let reloaded = events.iter().find(|event| {
+        matches!(&event.body, EventBody::Log(line) if line.task.as_deref().is_some_and(is_reload))
+    });
+    let reloaded = time_of(reloaded.unwrap());
+    let goes = position(&events, "web/0/server:delete", StepState::Running);
+    let goes = time_of(&events[goes]);
+    for download in downloads {
+        let (bytes, complete) = download.await.unwrap().unwrap();
+        assert_eq!(bytes, FILE_BYTES, "a download is cut");
+        assert!(
+            reloaded < complete && complete < goes,
+            "the member goes when the proxy has no request for it: {reloaded}, {complete}, {goes}"
+        );
+    }
+    assert_eq!(clients.members_after(100).await.len(), 1);
+    clients.assert_none_failed("in all");
+    clients.tasks.shutdown().await;
+    all_goes(bench, deployment).await;
 }

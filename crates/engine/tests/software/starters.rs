@@ -216,8 +216,10 @@ async fn the_servers_of_a_farm_count_visits_in_one_database() {
 async fn prometheus_has_all_its_targets_up() {
     let bench = on_docker("engine-monitoring", "172.31.41.0/24", BOOT).await;
     let started = bench.start(&small(MONITORING)).await;
-    let (run, _) = story(&bench, &started.run).await;
+    let (run, events) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let confirmed = "Health check of `prometheus` passed: All targets are up";
+    assert!(is_logged(&events, confirmed));
     let url = output(&bench, &started.deployment, "url").await;
     let up = async || {
         let query = "GET /api/v1/query?query=sum(up) HTTP/1.0";

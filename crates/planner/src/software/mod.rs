@@ -241,9 +241,9 @@ fn of_group(config: &str, group: &str, path: String) -> Option<Diagnostic> {
         );
         return Some(refusal(path, message));
     };
-    let program = tool.program()?;
+    let program = tool.program_in_words()?;
     let message = format!(
-        "`{config}` runs by `{program}`, which the server's image must have, or an earlier deployment install; where it is missing, \
+        "`{config}` runs by {program}, which the server's image must have, or an earlier deployment install; where it is missing, \
          the step fails before anything runs"
     );
     Some(Diagnostic::warning(TOOL_NEEDED, path, message))

@@ -65,6 +65,15 @@ impl Tool {
         }
     }
 
+    /// The program in words, with the alternative to it. `None` if the image needs none.
+    pub(super) fn program_in_words(self) -> Option<String> {
+        let program = self.program()?;
+        Some(match self {
+            Tool::DockerCompose => format!("`{program}` or Docker's plugin `docker compose`"),
+            _ => format!("`{program}`"),
+        })
+    }
+
     /// True if the configuration can be a map. Otherwise it is a text.
     pub fn takes_map(self) -> bool {
         !matches!(self, Tool::Script | Tool::Ansible | Tool::Puppet)

@@ -161,7 +161,7 @@ fn a_group_that_needs_a_program_in_the_image_is_a_warning() {
         "group: docker-compose, config: {db: {image: redis}}",
         &[("it", ", signal_transport: NO_SIGNAL")],
     );
-    insta::assert_snapshot!(problems(&map.replace("SoftwareConfig", "StructuredConfig")), @"7:59 Warning software-tool-needed resources.config.properties.group: `config` runs by `docker-compose`, which the server's image must have, or an earlier deployment install; where it is missing, the step fails before anything runs");
+    insta::assert_snapshot!(problems(&map.replace("SoftwareConfig", "StructuredConfig")), @"7:59 Warning software-tool-needed resources.config.properties.group: `config` runs by `docker-compose` or Docker's plugin `docker compose`, which the server's image must have, or an earlier deployment install; where it is missing, the step fails before anything runs");
     // Nothing has to read a map without a group.
     let ungrouped = deploying("config: {a: 1}", &[("it", "")]);
     assert_eq!(

@@ -38,8 +38,20 @@ def run(command, **environment):
     return subprocess.run(command, env={**os.environ, **environment}, check=False).returncode
 
 
+def command_of(program):
+    """The beginning of a command line that runs a program. Empty if the program is missing."""
+    if shutil.which(program):
+        return [program]
+    plugin = ["docker", "compose"]
+    if program == "docker-compose" and shutil.which("docker"):
+        # Docker's own packages have Compose as a plugin only.
+        version = subprocess.run([*plugin, "version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        return [] if version.returncode else plugin
+    return []
+
+
 def need(program, why=""):
-    if not shutil.which(program):
+    if not command_of(program):
         print(
             f"`{program}` is not installed on this server{why}: add it to the image, or install it by a deployment of "
             "the group `script` on which this one depends. Nothing was run.",
@@ -103,8 +115,9 @@ def chef(job, folder):
 def docker_compose(job, folder):
     project = f"{STATE}/heat-config-docker-compose/{job['name']}"
     file = f"{project}/docker-compose.yml"
+    command = [*command_of("docker-compose"), "--file", file]
     if job["action"] == "DELETE":
-        return run(["docker-compose", "--file", file, "down"]) if os.path.exists(file) else 0
+        return run([*command, "down"]) if os.path.exists(file) else 0
     config = job["config"]
     if isinstance(config, dict) and "services" not in config and "version" not in config:
         # The first version of the format, which newer programs refuse.
@@ -117,7 +130,7 @@ def docker_compose(job, folder):
             print(f"the file `{env_file['file_name']}` of `env_files` is outside of the project", file=sys.stderr)
             return 1
         write(path, text(env_file["content"]))
-    return run(["docker-compose", "--file", file, "up", "-d", "--no-build"])
+    return run([*command, "up", "-d", "--no-build"])
 
 
 def cfn_init(job, folder):
@@ -171,7 +184,7 @@ def main():
         job = json.load(file)
     os.remove(source)
     if job["program"]:
-        need(job["program"])
+        need(job["program"], ", nor is the plugin `docker compose`" if job["program"] == "docker-compose" else "")
     return TOOLS[job["group"]](job, folder)
 
 
