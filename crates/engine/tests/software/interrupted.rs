@@ -67,7 +67,7 @@ async fn a_handler_runs_after_a_failure_between_the_change_and_the_handler() {
     all_goes(bench, id).await;
 }
 
-/// A server with a job.
+/// A server with a job that fails.
 fn with_job(schedule: &str) -> String {
     format!(
         "heat_template_version: 2021-04-16
@@ -82,12 +82,12 @@ resources:
     properties: {{image: debian-12, flavor: m1.tiny, networks: [{{network: {{get_resource: net}}}}]}}
   tidy:
     type: Stackloom::Catalog::job
-    properties: {{host: {{get_resource: web}}, schedule: {schedule}}}
+    properties: {{host: {{get_resource: web}}, schedule: {schedule}, script: exit 1}}
 "
     )
 }
 
-/// The next time that systemd should read its units, it does not.
+/// Lets the next reload of systemd's units fail.
 const NO_RELOAD_ONCE: &str = "set -e
 cat >/usr/local/bin/systemctl <<'END'
 #!/bin/sh
@@ -107,13 +107,17 @@ async fn a_schedule_applies_after_a_failure_between_its_file_and_its_timer() {
     let id = &started.deployment;
     let (run, _) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let on_the_server = async |script: &str| {
-        let request = json!({"servers": ["web"], "script": script});
+    let command = async |request: Value| {
         let request = serde_json::from_value(request).unwrap();
         let command = bench.engine.command(&bench.actor, id, request);
-        let (run, _) = story(&bench, &command.await.unwrap().run).await;
-        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        story(&bench, &command.await.unwrap().run).await.0.state
     };
+    let on_the_server = async |script: &str| {
+        let state = command(json!({"servers": ["web"], "script": script})).await;
+        assert_eq!(state, RunState::Succeeded, "{script}");
+    };
+    let ran = command(json!({"component": "tidy", "command": "run"})).await;
+    assert_eq!(ran, RunState::Failed);
     on_the_server(NO_RELOAD_ONCE).await;
 
     let changes = engine::Changes {
@@ -128,6 +132,7 @@ async fn a_schedule_applies_after_a_failure_between_its_file_and_its_timer() {
     let error = error_of(&run, "tidy:configure");
     assert!(error.contains("daemon-reload"), "{error}");
     bench.engine.resume(&bench.actor, &update).await.unwrap();
+    // The job's failure was before the change.
     bench.until_state(&update, RunState::Succeeded).await;
     let is_new =
         "systemctl show --property=TimersCalendar 'stackloom-tidy-*.timer' | grep ' 04:00:00'";
