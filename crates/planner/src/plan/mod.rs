@@ -167,6 +167,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     model.last_runs = last_runs.into_iter().map(|(_, server)| server).collect();
     signals::fetch_over_ssh(&mut model, &deployed.resources, types, cloud);
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
+    found.extend(software::not_provided(&model, types));
     found.extend(services::missing(&model, cloud));
     let outputs = flat.outputs.values().map(|output| &output.value);
     found.extend(signals::unreachable(

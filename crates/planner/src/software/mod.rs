@@ -7,6 +7,8 @@
 //!
 //! A deployment acts on CREATE and UPDATE by default. DELETE runs if the deployment is removed and its server stays;
 //! SUSPEND runs before its server is suspended, and RESUME after it is resumed.
+//!
+//! [`not_provided`] checks the connections between catalogue items.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +22,10 @@ use yaql::shown;
 
 use crate::{deployed::Deployed, graph::target, passes::Model, workflow::ResourceSpec};
 
+pub(crate) use offers::not_provided;
 pub use tool::Tool;
 
+mod offers;
 mod tool;
 
 /// Code of the refusals: what cannot run over SSH.

@@ -15,6 +15,7 @@ mod digest;
 mod hooks;
 mod installation;
 mod messages;
+mod offers;
 mod removal;
 mod repair;
 mod signals;
