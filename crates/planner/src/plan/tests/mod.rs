@@ -10,12 +10,12 @@ use hot::diagnostic::listing;
 
 mod addresses;
 mod circles;
+mod connections;
 mod deployments;
 mod digest;
 mod hooks;
 mod installation;
 mod messages;
-mod offers;
 mod removal;
 mod repair;
 mod signals;
