@@ -241,6 +241,8 @@ test('an item is found by what it is connected to, and its page tells when a com
   const health = page.getByRole('region', { name: 'Health' });
   await expect(health.getByRole('row')).not.toHaveCount(0);
   await expect(health).toContainText('answers');
+  await expect(page.getByRole('region', { name: 'Outputs' })).toContainText('{address}:{listen_port}');
+  await expect(relations.getByRole('list', { name: 'Offers' })).toContainText('Only with scheme: http.');
   await health.scrollIntoViewIfNeeded();
   await shoot(page, 'catalog-health');
 });

@@ -16,6 +16,7 @@ pub const CODES: &[&str] = &[
     "bastion-missing",
     "bastion-picked",
     "bastion-unreachable",
+    "capability-not-provided",
     "circular-reference",
     "cloudformation-template",
     "component-without-host",

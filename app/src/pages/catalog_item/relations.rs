@@ -63,6 +63,11 @@ fn capability(catalog: Load<Vec<CatalogEntry>>, offer: &Capability) -> impl Into
             {(!offer.shares.is_empty()).then(|| view! {
                 <p class="meta">"Hands over "{offer.shares.join(", ")}"."</p>
             })}
+            {(!offer.when.is_empty()).then(|| {
+                let values = offer.when.iter().map(|(input, value)| format!("{input}: {value}"));
+                let values: Vec<String> = values.collect();
+                view! { <p class="meta">"Only with "<code>{values.join(", ")}</code>"."</p> }
+            })}
             {offer.consumers.is_some().then(|| view! {
                 <p class="meta">"Each connected component gets its own secret."</p>
             })}

@@ -59,6 +59,30 @@ fn each_item_with_a_design_is_tested() {
     assert_eq!(names, TESTED);
 }
 
+/// An example is the first thing that a reader of an item's page tries.
+#[test]
+fn examples_of_readmes_have_properties_of_their_items() {
+    let catalog = Catalog::load(&own_items()).unwrap();
+    for folder in std::fs::read_dir(own_items()).unwrap() {
+        let readme = folder.unwrap().path().join("README.md");
+        let text = std::fs::read_to_string(&readme).unwrap();
+        let examples = text.split("```yaml\n").skip(1);
+        for example in examples.filter_map(|part| part.split("```").next()) {
+            let resources = Document::parse(example).value(&[]).unwrap();
+            for (name, resource) in resources.as_object().unwrap() {
+                let Some(item) = catalog.of_type(resource["type"].as_str().unwrap()) else {
+                    continue;
+                };
+                let described = item.described.resource_type();
+                for property in resource["properties"].as_object().unwrap().keys() {
+                    let is_known = described.property(property).is_some();
+                    assert!(is_known, "{}: `{property}` of `{name}`", readme.display());
+                }
+            }
+        }
+    }
+}
+
 /// Runs the test of the item in a folder.
 pub(super) async fn test_item(folder: &Path) {
     let _alone = ONE_AT_A_TIME.lock().await;

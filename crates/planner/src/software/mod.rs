@@ -7,6 +7,8 @@
 //!
 //! A deployment acts on CREATE and UPDATE by default. DELETE runs if the deployment is removed and its server stays;
 //! SUSPEND runs before its server is suspended, and RESUME after it is resumed.
+//!
+//! `connections` checks the connections between catalogue items.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +22,12 @@ use yaql::shown;
 
 use crate::{deployed::Deployed, graph::target, passes::Model, workflow::ResourceSpec};
 
+pub(crate) use connections::{
+    CONNECTION_COUNT, connection_count, not_provided, wrong_count, wrong_counts,
+};
 pub use tool::Tool;
 
+mod connections;
 mod tool;
 
 /// Code of the refusals: what cannot run over SSH.

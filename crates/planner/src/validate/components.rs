@@ -1,6 +1,7 @@
 //! Checks of software on servers: hosts, connections, ports.
 
 use super::*;
+use crate::software;
 use hot::constraint;
 use types::{
     ResourceType,
@@ -20,47 +21,17 @@ impl<'a> Checker<'a> {
         };
         let properties = path.key("properties");
         for requirement in &item.requires {
-            let count = match resource.property(&requirement.name) {
-                None | Some(Expr::Literal(Value::Null)) => 0,
-                Some(Expr::List(items)) => items.len() as u32,
-                Some(Expr::GetResource(_)) => 1,
-                Some(_) => continue,
+            let Some(count) = software::connection_count(resource.property(&requirement.name))
+            else {
+                continue;
             };
             let at = if count == 0 {
                 *path
             } else {
                 properties.key(&requirement.name)
             };
-            let many = |number: u32| {
-                if number == 1 {
-                    "one".to_owned()
-                } else {
-                    number.to_string()
-                }
-            };
-            if count < requirement.min {
-                let message = format!(
-                    "`{}` must be connected to at least {} that provides `{}` (`{}`), and is connected to {}",
-                    resource.name,
-                    many(requirement.min),
-                    requirement.capability,
-                    requirement.name,
-                    if count == 0 {
-                        "none".to_owned()
-                    } else {
-                        many(count)
-                    },
-                );
-                self.error("connection-count", &at, message);
-            }
-            if let Some(max) = requirement.max.filter(|max| count > *max) {
-                let message = format!(
-                    "`{}` can be connected to at most {} as `{}`, and is connected to {count}",
-                    resource.name,
-                    many(max),
-                    requirement.name
-                );
-                self.error("connection-count", &at, message);
+            if let Some(message) = software::wrong_count(&resource.name, requirement, count) {
+                self.error(software::CONNECTION_COUNT, &at, message);
             }
         }
     }

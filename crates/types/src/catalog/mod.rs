@@ -3,7 +3,7 @@
 //! `meta/argument_specs.yml` of the role defines the properties. `item.yml` adds information without an equivalent in
 //! Ansible. This module is pure; the caller reads the files.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,9 @@ pub struct Capability {
     /// Inputs whose values connected components get beside the address, such as `database`, `user` and `password`.
     #[serde(default)]
     pub shares: Vec<String>,
+    /// Values of inputs with which a component provides it, by input. Empty means that it always does.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub when: BTreeMap<String, String>,
     /// Role variable with the connected components: a list of `{name, secret}`. Each secret is generated for one
     /// consumer, whose endpoint has both as [`CONSUMER_KEY`] and [`SECRET_KEY`].
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -187,6 +187,27 @@ fn a_capability_shares_options_of_the_role() {
 }
 
 #[test]
+fn a_capability_can_need_values_of_options() {
+    let with = |condition: &str| {
+        let capability = format!("{{name: http, port: listen_port, when: {condition}}}");
+        let manifest = MANIFEST.replace("{name: http, port: listen_port}", &capability);
+        CatalogItem::parse(&manifest, SPECS)
+    };
+    let item = with("{mode: static}").unwrap();
+    assert_eq!(item.capability("http").unwrap().when["mode"], "static");
+    let problem = |condition: &str| listing(&with(condition).unwrap_err());
+    let unknown = problem("{mod: static}");
+    let expected = "`mod` is no option of the role that takes a text; did you mean `mode`?";
+    assert!(unknown.contains(expected), "{unknown}");
+    let number = problem("{listen_port: 80}");
+    let expected = "`listen_port` is no option of the role that takes a text";
+    assert!(number.ends_with(expected), "{number}");
+    let word = problem("static");
+    let expected = "`when` takes a map from options to values";
+    assert!(word.ends_with(expected), "{word}");
+}
+
+#[test]
 fn a_capability_lists_its_consumers_in_an_option_that_no_form_shows() {
     let with = |more: &str| {
         let capability = format!("{{name: http, port: listen_port, {more}}}");

@@ -10,6 +10,7 @@ use hot::diagnostic::listing;
 
 mod addresses;
 mod circles;
+mod connections;
 mod deployments;
 mod digest;
 mod hooks;

@@ -1,6 +1,9 @@
 //! Parser of `item.yml`: what the item is called, needs, offers and can do.
 
+use std::collections::BTreeMap;
+
 use super::Reader;
+use crate::PropertyKind;
 use crate::catalog::{
     CONSUMER_KEY, Capability, CatalogItem, ENDPOINT_KEYS, ItemCommand, Listen, Need, Output,
     Requirement, SECRET_KEY, STATS, TASKS, is_draft,
@@ -101,11 +104,13 @@ impl Reader<'_> {
         for (index, node) in self.items(&root, "provides").into_iter().enumerate() {
             let path = format!("provides.{index}");
             let entries = node.entries().unwrap_or_default();
-            self.unknown_keys(&path, entries, &["name", "port", "shares", "consumers"]);
+            let known = ["name", "port", "shares", "when", "consumers"];
+            self.unknown_keys(&path, entries, &known);
             item.provides.push(Capability {
                 name: self.required(node, "name", &path),
                 port: self.required(node, "port", &path),
                 shares: self.texts(node, "shares", &path, "options of the role"),
+                when: self.condition(node, &path),
                 consumers: self.text(node, "consumers", &path),
             });
         }
@@ -160,6 +165,23 @@ impl Reader<'_> {
         item
     }
 
+    /// The values of options with which a component provides a capability.
+    fn condition(&mut self, capability: &Node, path: &str) -> BTreeMap<String, String> {
+        let Some(when) = capability.entry("when") else {
+            return BTreeMap::new();
+        };
+        let Some(entries) = when.value.entries() else {
+            let message = "`when` takes a map from options to values".to_owned();
+            self.error(path, when.value.span.start, message);
+            return BTreeMap::new();
+        };
+        let values = entries.iter().filter_map(|Entry { key, .. }| {
+            let value = self.text(&when.value, key, path)?;
+            Some((key.clone(), value))
+        });
+        values.collect()
+    }
+
     fn commands(&mut self, root: &Node) -> Vec<ItemCommand> {
         let mut commands: Vec<ItemCommand> = Vec::new();
         for (index, node) in self.items(root, "commands").into_iter().enumerate() {
@@ -208,6 +230,25 @@ impl Reader<'_> {
                 );
                 self.error(path, at, message);
                 Need::Health
+            }
+        }
+    }
+
+    /// Checks that conditions of capabilities refer to inputs with a text.
+    fn condition_inputs(&mut self, item: &CatalogItem, at: usize) {
+        for (index, capability) in item.provides.iter().enumerate() {
+            for option in capability.when.keys() {
+                let input = item.inputs.iter().find(|input| input.name == *option);
+                let near = match input {
+                    Some(input) if matches!(input.kind, PropertyKind::String) => continue,
+                    Some(_) => String::new(),
+                    None => did_you_mean(option, item.inputs.iter().map(|one| one.name.as_str())),
+                };
+                let message = format!(
+                    "`{}` is no option of the role that takes a text{near}",
+                    shown(option)
+                );
+                self.error(&format!("provides.{index}.when"), at, message);
             }
         }
     }
@@ -269,6 +310,7 @@ impl Reader<'_> {
                 );
             }
         }
+        self.condition_inputs(item, at("provides"));
         self.health_inputs(item, at("health"));
         for output in &item.outputs {
             for word in words(&output.value) {
