@@ -127,6 +127,24 @@ async fn a_sandbox_takes_files_and_returns_lines_and_the_exit_code() {
 
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
+async fn the_image_is_not_older_than_the_engine() {
+    let (_, lines) = shell("true", &[]).await;
+    // `cargo xtask test` builds the image; `cargo test` does not.
+    assert_eq!(lines, Vec::<String>::new());
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the sandbox image"]
+async fn an_image_warns_of_an_engine_of_another_version() {
+    let order = r#"{"files": {}, "argv": [], "programs": "of another version"}"#;
+    let script = r#"printf '%010d\n%s' $(wc -c <order) "$(cat order)" | python3 -c 'import entry; entry.unpack()'"#;
+    let (code, lines) = shell(script, &[("order", order)]).await;
+    assert_eq!(code, 0, "{lines:?}");
+    assert!(lines[0].starts_with("[WARNING]"), "{lines:?}");
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the sandbox image"]
 async fn a_sandbox_has_no_privileges() {
     let script = "id -u; touch /etc/x 2>&1; grep CapEff /proc/self/status; grep NoNewPrivs /proc/self/status; \
                   cat /sys/fs/cgroup/pids.max 2>/dev/null || cat /sys/fs/cgroup/pids/pids.max; ls /var/run/docker.sock 2>&1; stat -c %a key; env";
