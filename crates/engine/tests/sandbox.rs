@@ -127,6 +127,24 @@ async fn a_sandbox_takes_files_and_returns_lines_and_the_exit_code() {
 
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
+async fn the_image_is_not_older_than_the_engine() {
+    let (_, lines) = shell("true", &[]).await;
+    // `cargo xtask test` builds the image; `cargo test` does not.
+    assert_eq!(lines, Vec::<String>::new());
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the sandbox image"]
+async fn an_image_warns_of_an_engine_of_another_version() {
+    let order = r#"{"files": {}, "argv": [], "programs": "of another version"}"#;
+    let script = r#"printf '%010d\n%s' $(wc -c <order) "$(cat order)" | python3 -c 'import entry; entry.unpack()'"#;
+    let (code, lines) = shell(script, &[("order", order)]).await;
+    assert_eq!(code, 0, "{lines:?}");
+    assert!(lines[0].starts_with("[WARNING]"), "{lines:?}");
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the sandbox image"]
 async fn a_sandbox_has_no_privileges() {
     let script = "id -u; touch /etc/x 2>&1; grep CapEff /proc/self/status; grep NoNewPrivs /proc/self/status; \
                   cat /sys/fs/cgroup/pids.max 2>/dev/null || cat /sys/fs/cgroup/pids/pids.max; ls /var/run/docker.sock 2>&1; stat -c %a key; env";
@@ -148,6 +166,7 @@ async fn ansibles_events_arrive_while_it_runs() {
     let play = r#"[{"name": "p", "hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": [
         {"name": "say", "ansible.builtin.debug": {"msg": "it works"}},
         {"name": "hide", "ansible.builtin.debug": {"msg": "hunter2"}, "no_log": true},
+        {"name": "loop", "ansible.builtin.debug": {"msg": "-"}, "loop": ["short", "{{ '.' * 290 }}half a secret"]},
         {"name": "break", "ansible.builtin.fail": {"msg": "on purpose"}}]}]"#;
     let (code, lines) = shell(
         "exec ansible-playbook -i localhost, play.json",
@@ -164,6 +183,30 @@ async fn ansibles_events_arrive_while_it_runs() {
         text.contains("it works") && text.contains("on purpose") && !text.contains("hunter2"),
         "{text}"
     );
+    assert!(
+        text.contains(r#""item": "short""#) && text.contains(r#""item": "(303 more characters)""#)
+    );
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the sandbox image"]
+async fn each_event_is_a_line_however_long_its_texts_are() {
+    // In JSON, each of these letters has six bytes.
+    let play = r#"[{"name": "p", "hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": [
+        {"name": "note", "ansible.builtin.set_stats": {"data": "{{ dict(range(40) | map('string') | map('regex_replace', '^', 'name') | zip(['ж' * 16000] * 40)) }}"}},
+        {"name": "print", "ansible.builtin.command": {"argv": ["python3", "-c", "print(('ж' * 70 + chr(10)) * 3000); exit(3)"]}}]}]"#;
+    let (code, lines) = shell(
+        "exec ansible-playbook -i localhost, play.json",
+        &[("play.json", play)],
+    )
+    .await;
+    assert_eq!(code, 2);
+    for line in &lines {
+        let is_event = serde_json::from_str::<serde_json::Value>(line).is_ok();
+        assert!(is_event, "{}", line.chars().take(200).collect::<String>());
+    }
+    let has = |text: &str| lines.iter().any(|line| line.contains(text));
+    assert!(has("more characters)") && has("name39"));
 }
 
 #[tokio::test]

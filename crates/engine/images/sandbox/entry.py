@@ -5,11 +5,13 @@ makes many streams of them, each with a window of its own: one for the program's
 error, and one for each SSH connection, which the engine makes and this program asks for.
 
 Standard input begins with the order: ten digits and a line end, then as many bytes of JSON,
-{"files": {path: base64}, "argv": [...]}. Nothing is taken from arguments or the environment, because both can be read
-from outside with `docker inspect`. The first line of a stream says what it is: "out", "err" or "connect NUMBER".
+{"files": {path: base64}, "argv": [...], "programs": digest}. Nothing is taken from arguments or the environment, because both
+can be read from outside with `docker inspect`. The first line of a stream says what it is: "out", "err" or "connect NUMBER".
 """
 import asyncio
 import base64
+import glob
+import hashlib
 import json
 import os
 import struct
@@ -206,8 +208,22 @@ def read(size):
     return b"".join(pieces)
 
 
+def programs_digest():
+    """The digest of this image's programs, as the engine has it in its module `sandbox::image`."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    digest = hashlib.sha256()
+    for path in sorted(glob.glob("**/*.py", root_dir=folder, recursive=True)):
+        digest.update(path.encode())
+        with open(os.path.join(folder, path), "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
 def unpack():
     order = json.loads(read(int(read(11))))
+    if order.get("programs") != programs_digest():
+        print("[WARNING]: The sandbox image was not built from the files of this version of Stackloom. Build it again:"
+              " `Upgrade` in docs/production.md.", file=sys.stderr)
     os.umask(0o077)
     for path, content in order["files"].items():
         target = os.path.normpath(os.path.join(WORK, path))

@@ -40,9 +40,12 @@ impl Attempt {
         alone
             .properties
             .retain(|name, _| !item.described.is_from_connections(name));
-        let (files, route, private_key) = self
+        let (mut files, route, private_key) = self
             .role_on_host((name, &alone), &item, &given, Tasks::REMOVAL)
             .await?;
+        if self.was_interrupted {
+            files.extend([ansible::interruption()]);
+        }
         let detached = self.detach(name, &route, &private_key).await?;
         self.log
             .info(format!("Removing `{name}` from `{host}`"))

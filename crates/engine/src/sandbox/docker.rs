@@ -32,7 +32,7 @@ use serde_json::json;
 use tokio::{io::AsyncWriteExt, sync::OnceCell};
 use tokio_util::io::StreamReader;
 
-use super::{Container, Host, Job, SandboxError, lines::Lines};
+use super::{Container, Host, Job, SandboxError, image::programs_digest, lines::Lines};
 use crate::ssh::ByteStream;
 
 const LABEL_RUN: &str = "stackloom.run";
@@ -255,7 +255,8 @@ fn order(job: &Job) -> zeroize::Zeroizing<Vec<u8>> {
         .iter()
         .map(|(path, bytes)| (path.clone(), json!(STANDARD.encode(bytes))))
         .collect();
-    let order = zeroize::Zeroizing::new(json!({"files": files, "argv": job.argv}).to_string());
+    let order = json!({"files": files, "argv": job.argv, "programs": programs_digest()});
+    let order = zeroize::Zeroizing::new(order.to_string());
     zeroize::Zeroizing::new(format!("{:010}\n{}", order.len(), *order).into_bytes())
 }
 

@@ -6,6 +6,7 @@
 
 mod docker;
 mod ignore_write_errors;
+mod image;
 mod lines;
 #[cfg(test)]
 mod memory;
@@ -115,7 +116,7 @@ pub trait Container: Send {
     /// If the host does not respond.
     async fn exit_code(&mut self) -> Result<i64, SandboxError>;
 
-    /// Error lines of the container's first program. Empty on success.
+    /// Error lines and warnings of the container's first program. Mostly empty on success.
     fn complaints(&self) -> Vec<String>;
 
     /// Removes it, and waits until it is gone.

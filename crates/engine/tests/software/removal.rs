@@ -29,7 +29,7 @@ const COMPONENT: &str = "  word: {type: OS::Heat::RandomString}
 
 const LOOK: &str = "  look:
     type: OS::Heat::SoftwareConfig
-    properties: {group: script, config: 'test ! -e /root/note && test -e /root/tried'}
+    properties: {group: script, config: 'test ! -e /root/note && test -e /root/tried && test -e /root/handled'}
   looked:
     type: OS::Heat::SoftwareDeployment
     properties: {config: {get_resource: look}, server: {get_resource: web}}

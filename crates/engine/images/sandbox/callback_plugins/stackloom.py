@@ -17,19 +17,24 @@ DOCUMENTATION = """
     description: One JSON object a line for plays, tasks and results.
 """
 
-# A line is at most this long in the log; longer ones are the engine's to split.
-LONGEST = 64 * 1024
+# The texts of a result are at most this long in JSON, all together. The engine splits a line of 256 KiB, which it cannot read then.
+LONGEST = 192 * 1024
+# So is the item of a loop.
+LONGEST_ITEM = 300
 PACKAGES = ("apt", "dnf", "dnf5", "yum", "package")
 PROGRAMS = ("command", "shell", "script", "raw")
 # What a role tells is kept as an attribute.
 LONGEST_TOLD = 16 * 1024
 
 
-def cut(text):
-    """Text of limited length. It is cut between lines: half a secret would not be recognized as one."""
-    if len(text) <= LONGEST:
+def cut(text, room):
+    """Text of limited length in JSON. It is cut between lines: half a secret would not be recognized as one."""
+    kept = text[:max(room, 0)]
+    while kept and (size := len(json.dumps(kept))) > room:
+        kept = kept[:len(kept) * room // size]
+    if len(kept) == len(text):
         return text
-    kept = text[:LONGEST].rpartition("\n")[0]
+    kept = kept.rpartition("\n")[0]
     return "%s\n(%d more characters)" % (kept, len(text) - len(kept))
 
 
@@ -46,6 +51,7 @@ class CallbackModule(CallbackBase):
     def _result(self, status, result, ignored=False):
         data = result._result
         fields = {"host": result._host.get_name(), "status": status, "task": result._task.get_name().strip()}
+        texts = {}
         if ignored:
             fields["ignored"] = True
         if data.get("_ansible_no_log"):
@@ -53,7 +59,7 @@ class CallbackModule(CallbackBase):
         else:
             for key in ("msg", "reason", "skip_reason"):
                 if data.get(key) not in (None, ""):
-                    fields["msg"] = cut(str(data[key]))
+                    texts["msg"] = str(data[key])
                     break
             if data.get("stackloom_program"):
                 fields["program"] = data["stackloom_program"]
@@ -61,10 +67,14 @@ class CallbackModule(CallbackBase):
                 for key in ("stdout", "stderr", "module_stderr", "module_stdout", "exception"):
                     text = data.get(key)
                     if isinstance(text, str) and text.strip():
-                        fields[key] = cut(text)
+                        texts[key] = text
             item = data.get("_ansible_item_label", data.get("item"))
             if item is not None:
-                fields["item"] = str(item)[:200]
+                fields["item"] = cut(str(item), LONGEST_ITEM).strip()
+        room = LONGEST
+        for key, text in texts.items():
+            fields[key] = cut(text, room)
+            room -= len(json.dumps(fields[key]))
         self._say("result", **fields)
 
     def _action(self, task):
@@ -113,4 +123,7 @@ class CallbackModule(CallbackBase):
         # What roles told by `set_stats`: an item's outputs may show it.
         told = {str(name): value if isinstance(value, str) else json.dumps(value, default=str)
                 for name, value in stats.custom.get("_run", {}).items()}
-        self._say("stats", hosts=hosts, told={name: value[:LONGEST_TOLD] for name, value in told.items()})
+        self._say("stats", hosts=hosts)
+        # A line for each: all in one could be too long.
+        for name, value in told.items():
+            self._say("stats", hosts={}, told={name: value[:LONGEST_TOLD]})
