@@ -66,9 +66,8 @@ use self::{
     board::places_of,
     conflict::ConflictNotice,
     drawer::DrawerPanel,
-    forms::{DeploymentNote, Inspector},
+    forms::{DeploymentNote, Inspector, Palette},
     header::HeaderActions,
-    palette::Palette,
     store::{Drawer, Workspace},
     view::Canvas,
 };
