@@ -1,6 +1,8 @@
-// Code splitting: the time when each wasm module is fetched, and the error if one cannot be fetched.
+// Code splitting: the time when each wasm module is fetched, and the error if one cannot be fetched. A page whose program
+// does not load.
 import { expect, test, type Page } from '@playwright/test';
-import { alert, canvasReady, login, loginByForm, newDesign, watchConsole } from './support/app.ts';
+import { alert, canvasReady, login, loginByForm, newDesign, shoot, watchConsole } from './support/app.ts';
+import { accessible } from './support/axe.ts';
 
 /** The names of the requested wasm modules, in order. */
 function modules(page: Page): string[] {
@@ -10,6 +12,15 @@ function modules(page: Page): string[] {
     if (name.endsWith('.wasm')) asked.push(name);
   });
   return asked;
+}
+
+/** The number of documents that the page has requested since this call. */
+function documents(page: Page): () => number {
+  let count = 0;
+  page.on('request', (request) => {
+    if (request.isNavigationRequest()) count += 1;
+  });
+  return () => count;
 }
 
 test('the login loads the core alone, the list fetches what comes next, a design then waits for nothing', async ({ page }) => {
@@ -58,7 +69,7 @@ test('a piece that does not come is told, and asked for again', async ({ page })
     await held;
     await route.abort();
   });
-  await alert(page).getByRole('button', { name: 'Try again' }).click();
+  await alert(page).getByRole('button', { name: 'Load again' }).click();
   const canvas = await canvasReady(page);
   const place = await canvas.boundingBox();
   fail();
@@ -78,4 +89,34 @@ test('a piece that does not come is told, and asked for again', async ({ page })
   await page.unroute('**/split_code.wasm');
   await alert(page).getByRole('button', { name: 'Try again' }).click();
   await expect(page.getByRole('textbox', { name: 'Template', exact: true })).toBeVisible();
+});
+
+test('a page whose program does not load is loaded again, once', async ({ page }) => {
+  await login(page);
+  const id = await newDesign(page);
+  // Each failure is the first one: a page that has started forgets the failures before.
+  for (const file of ['stackloom.js', 'stackloom_bg.wasm', 'split_designer.wasm']) {
+    const loads = documents(page);
+    await page.route(`**/${file}`, (route) => (loads() === 1 ? route.abort() : route.continue()));
+    // The page can begin to load again before everything else has arrived.
+    await page.goto(`/designs/${id}`, { waitUntil: 'commit' });
+    await canvasReady(page);
+    expect(loads(), file).toBe(2);
+    await page.unroute(`**/${file}`);
+  }
+});
+
+test('a page whose program never loads says so, and is loaded again by its button', async ({ page }) => {
+  await login(page);
+  const loads = documents(page);
+  await page.route('**/stackloom_bg.wasm', (route) => route.abort());
+  await page.goto('/designs', { waitUntil: 'commit' });
+  await expect(alert(page)).toContainText('could not be loaded');
+  expect(loads()).toBe(2);
+  await accessible(page);
+  await shoot(page, 'program-missing');
+  await page.unroute('**/stackloom_bg.wasm');
+  await alert(page).getByRole('button', { name: 'Load again' }).click();
+  await expect(page.getByRole('button', { name: 'New design' })).toBeEnabled();
+  expect(loads()).toBe(3);
 });

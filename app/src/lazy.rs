@@ -11,7 +11,7 @@
 //! begins while the core starts. On the list of designs the pieces are fetched when the browser is idle ([`warm_up`]),
 //! so that a design opens without a delay.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, wasm_split::SplitLoaderError};
 use leptos_router::LazyRoute;
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     pages::{
         audit, catalog, catalog_item, deployment, deployments, new_item, plan, sessions, terminal,
     },
-    run,
+    program, run,
     ui::ProblemCard,
     worker,
 };
@@ -75,28 +75,25 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
     })
 }
 
-/// View of the page, or of the reason why it is missing: no connection, or a newer release on the server than in this
-/// tab.
-async fn page_or_problem(piece: Result<AnyView, Missing>) -> AnyView {
-    if let Ok(page) = piece {
-        return page;
-    }
-    let card = || {
-        let problem = client::page_missing();
-        let retry = Callback::new(|()| browser::navigate(&browser::current_address()));
-        view! { <ProblemCard problem retry /> }
-    };
+/// Ends the start of the program if the piece of the first page is missing: without it, the server-rendered page cannot
+/// be hydrated. On later pages it does nothing, since these show the problem.
+async fn require_on_first_page(piece: Result<(), SplitLoaderError>) {
     let is_first_page =
         Owner::current_shared_context().is_some_and(|context| context.during_hydration());
-    if is_first_page {
-        // Without its piece the server-rendered page cannot be hydrated, so the problem replaces it.
-        if let Some(body) = browser::document().and_then(|document| document.body()) {
-            body.set_inner_html("");
-        }
-        leptos::mount::mount_to_body(card);
+    if piece.is_err() && is_first_page {
+        program::failed();
         std::future::pending::<()>().await;
     }
-    card().into_any()
+}
+
+/// View of the page, or of the reason why it is missing: no connection, or a newer release on the server than in this
+/// tab.
+fn page_or_problem(piece: Result<AnyView, Missing>) -> AnyView {
+    piece.unwrap_or_else(|Missing| {
+        let problem = client::page_missing();
+        let retry = Callback::new(|()| browser::navigate(&browser::current_address()));
+        view! { <ProblemCard problem retry /> }.into_any()
+    })
 }
 
 /// Fetches the pieces that users of the list of designs need next, when the browser is idle.
@@ -127,11 +124,11 @@ macro_rules! routes {
 
             async fn view(_: Self) -> AnyView {
                 leptos::prefetch_lazy_fn_on_server($piece);
-                page_or_problem($view.await).await
+                page_or_problem($view.await)
             }
 
             async fn preload() {
-                let _ = $fetch().await;
+                require_on_first_page($fetch().await).await;
             }
         }
     )*};

@@ -28,6 +28,7 @@ pub mod markdown;
 mod opening;
 pub mod operations;
 pub mod pages;
+pub mod program;
 pub mod run;
 pub mod script;
 pub mod session;
@@ -119,6 +120,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <link rel="preload" href="/pkg/fonts/inter.woff2" r#as="font" r#type="font/woff2" crossorigin="anonymous" />
                 <link rel="stylesheet" href="/pkg/stackloom.css" />
                 <script nonce=leptos::nonce::use_nonce()>{THEME_SCRIPT}</script>
+                <program::Recovery />
                 <AutoReload options=options.clone() />
                 <HydrationScripts options />
                 <leptos_meta::MetaTags />

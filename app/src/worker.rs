@@ -20,7 +20,7 @@ use canvas::{
 use futures::channel::oneshot;
 use hot::bundle::Bundle;
 use js_sys::Array;
-use planner::{plan::Plan, preview::Question};
+use planner::preview::{Preview, Question};
 use serde::de::DeserializeOwned;
 use types::Registry;
 use wasm_bindgen::prelude::*;
@@ -57,11 +57,11 @@ pub struct Template<'a> {
     pub cloud: &'a Arc<CloudFacts>,
 }
 
-/// The plan that a drawing shows. See [`planner::preview`].
+/// What a drawing shows of a template's plan. See [`planner::preview`].
 ///
 /// # Errors
 /// The worker could not be loaded, or broke.
-pub async fn plan(template: Template<'_>) -> Answer<Plan> {
+pub async fn plan(template: Template<'_>) -> Answer<Preview> {
     let answered = async {
         let asked = with_client(|client| client.ask_for_plan(&template));
         received(asked).await

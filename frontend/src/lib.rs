@@ -7,5 +7,10 @@
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
     console_error_panic_hook::set_once();
-    leptos::mount::hydrate_lazy(app::App);
+    wasm_bindgen_futures::spawn_local(async {
+        leptos::mount::hydrate_from_async(leptos::tachys::dom::body(), app::App)
+            .await
+            .forget();
+        app::program::started();
+    });
 }

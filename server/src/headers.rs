@@ -1,7 +1,7 @@
 //! Response headers that restrict the browser to the features of our pages.
 //!
-//! The content security policy of a page has a nonce for the one inline script that starts hydration, so it is created
-//! during the rendering of the page (see `pages`). All other responses get a policy that allows nothing.
+//! The content security policy of a page has a nonce for the page's inline scripts, so it is created during the
+//! rendering of the page (see `pages`). All other responses get a policy that allows nothing.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ pub async fn no_store(request: Request, next: Next) -> Response {
     response
 }
 
-/// The content security policy of a page. Scripts: our own files, and the inline one with the nonce. Style attributes
+/// The content security policy of a page. Scripts: our own files, and the inline ones with the nonce. Style attributes
 /// are allowed for positions on the canvas, style elements are not.
 pub fn page_policy(nonce: &str) -> String {
     format!(

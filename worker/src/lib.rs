@@ -25,8 +25,8 @@ pub fn start() {
 pub fn answer(request: &str) -> Result<String, JsError> {
     let answer = match serde_json::from_str(request)? {
         Request::Plan(question) => {
-            let plan = PREVIEWS.with_borrow_mut(|previews| previews.answer(*question));
-            serde_json::to_string(&plan)?
+            let preview = PREVIEWS.with_borrow_mut(|previews| previews.answer(*question));
+            serde_json::to_string(&preview)?
         }
         Request::Arrange(arrangement) => serde_json::to_string(&arrangement.rects())?,
         Request::Route(routing) => serde_json::to_string(&routing.lines())?,

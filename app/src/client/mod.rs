@@ -11,6 +11,7 @@ mod account;
 mod catalog;
 mod deployments;
 mod designs;
+mod names;
 mod runs;
 mod transport;
 
@@ -18,5 +19,6 @@ pub use account::*;
 pub use catalog::*;
 pub use deployments::*;
 pub use designs::*;
+pub use names::*;
 pub use runs::*;
 pub use transport::{Answer, OFFLINE, PAGE, Page, Parameters, is_temporary, page_missing};

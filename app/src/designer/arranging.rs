@@ -6,7 +6,7 @@
 use canvas::{drawing::Unplaced, layout::Places};
 use hot::template::Template;
 use leptos::prelude::*;
-use planner::plan::Plan;
+use planner::preview::Preview;
 use types::Registry;
 
 use crate::{ui::Icon, worker};
@@ -18,12 +18,12 @@ pub const ARRANGED_AT_ONCE: usize = 300;
 /// drawn. The signal is true while the worker arranges.
 pub async fn arranged(
     template: &Template,
-    plan: Option<&Plan>,
+    preview: Option<&Preview>,
     types: &Registry,
     mut places: Places,
     is_arranging: RwSignal<bool>,
 ) -> Places {
-    let unplaced = Unplaced::of(template, plan, types, &places);
+    let unplaced = Unplaced::of(template, preview, types, &places);
     if unplaced.missing(&places) <= ARRANGED_AT_ONCE {
         return places;
     }

@@ -286,7 +286,7 @@ impl DrawingInput {
     /// resources that the passes add. The signal is true while the worker arranges it.
     async fn draw(&self, is_arranging: RwSignal<bool>) -> Drawing {
         let document = Document::parse(self.template.as_str());
-        let plan = worker::plan(worker::Template {
+        let preview = worker::plan(worker::Template {
             text: &self.template,
             bundle: &self.bundle,
             members: present_members(&document, &self.members),
@@ -295,11 +295,11 @@ impl DrawingInput {
         })
         .await
         .ok();
-        let plan = plan.as_ref();
+        let preview = preview.as_ref();
         let described = planner::compose::described(&self.types, &self.bundle, &document);
         let (template, places) = (document.template(), places_of(&self.layout));
-        let places = arranged(template, plan, &described, places, is_arranging).await;
-        let mut drawing = drawing::draw_unfolded(template, plan, &described, &places);
+        let places = arranged(template, preview, &described, places, is_arranging).await;
+        let mut drawing = drawing::draw_unfolded(template, preview, &described, &places);
         drawing.add_run_members(self.members.iter().map(String::as_str));
         drawing
     }

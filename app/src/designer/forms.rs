@@ -1,12 +1,14 @@
-//! Parts of the designer beside the drawing: the inspector, the outline, the list of problems, the context menu, and the
-//! note on the deployment to update. Their code is the piece `forms` (see [`lazy`](crate::lazy)). The browser loads it for
-//! the inspector as soon as the canvas is built. Until then a placeholder keeps the room.
+//! Parts of the designer beside and over the drawing: the palette, the inspector, the map, the list of choices, the list
+//! of problems, the context menu, and the note on the deployment to update. Their code is the piece `forms` (see
+//! [`lazy`](crate::lazy)). The browser loads it for palette and inspector as soon as the canvas is built. Until then
+//! placeholders keep the room.
 
+use canvas::geometry::Size;
 use leptos::prelude::*;
 
 use super::{
-    deployed, inspector, later::loading, menu, outline, overlay::ContextMenu, problem_list,
-    store::Workspace,
+    deployed, inspector, later::loading, menu, minimap, overlay::ContextMenu, palette, picker,
+    problem_list, store::Workspace,
 };
 use crate::{
     client::page_missing,
@@ -15,14 +17,15 @@ use crate::{
     ui::{Icon, skeleton, use_toasts},
 };
 
-/// Rows of the inspector's placeholder. On a phone they are as high as the inspector.
+/// Rows of a panel's placeholder. On a phone they are as high as the inspector.
 const PLACEHOLDER_ROWS: usize = 8;
 
 /// The views of the piece.
 #[derive(Clone, Copy)]
 pub(crate) struct Forms {
     inspector: fn(Workspace) -> AnyView,
-    outline: fn(Workspace, RwSignal<String>) -> AnyView,
+    palette: fn(Workspace) -> AnyView,
+    over: fn(Workspace, RwSignal<Size>) -> AnyView,
     problems: fn(Workspace) -> AnyView,
     menu: fn(Workspace, ContextMenu) -> AnyView,
     deployment: fn(Workspace, String) -> AnyView,
@@ -39,7 +42,12 @@ impl PartialEq for Forms {
 pub(crate) fn forms_piece() -> Result<Forms, Missing> {
     Ok(Forms {
         inspector: |workspace| view! { <inspector::Inspector workspace /> }.into_any(),
-        outline: |workspace, search| view! { <outline::Outline workspace search /> }.into_any(),
+        palette: |workspace| view! { <palette::Contents workspace /> }.into_any(),
+        over: |workspace, size| {
+            let map = view! { <minimap::Minimap workspace size /> };
+            let list = view! { <picker::PickerPanel workspace /> };
+            (map, list).into_any()
+        },
         problems: |workspace| view! { <problem_list::ProblemList workspace /> }.into_any(),
         menu: |workspace, menu| view! { <menu::MenuPanel workspace menu /> }.into_any(),
         deployment: |workspace, id| view! { <deployed::DeploymentNote workspace id /> }.into_any(),
@@ -56,9 +64,6 @@ pub fn Inspector(
     /// The page's state.
     workspace: Workspace,
 ) -> impl IntoView {
-    let placeholder = || {
-        view! { <div class="inspector-body">{skeleton::rows(PLACEHOLDER_ROWS)}</div> }.into_any()
-    };
     view! {
         <aside class="inspector" aria-label="Inspector">
             {forms().view(placeholder, move |forms| (forms.inspector)(workspace))}
@@ -66,15 +71,33 @@ pub fn Inspector(
     }
 }
 
-/// The outline.
+/// The palette.
 #[component]
-pub fn Outline(
+pub fn Palette(
     /// The page's state.
     workspace: Workspace,
-    /// Text that the shown resources contain.
-    search: RwSignal<String>,
 ) -> impl IntoView {
-    forms().view(loading, move |forms| (forms.outline)(workspace, search))
+    view! {
+        <aside class="palette-panel" aria-label="Palette">
+            {forms().view(placeholder, move |forms| (forms.palette)(workspace))}
+        </aside>
+    }
+}
+
+fn placeholder() -> AnyView {
+    view! { <div class="inspector-body">{skeleton::rows(PLACEHOLDER_ROWS)}</div> }.into_any()
+}
+
+/// The map and the list of choices, over the canvas. Nothing until their code is loaded.
+#[component]
+pub fn Over(
+    /// The page's state.
+    workspace: Workspace,
+    /// Size of the surface.
+    size: RwSignal<Size>,
+) -> impl IntoView {
+    let forms = forms();
+    move || forms.get().map(|forms| (forms.over)(workspace, size))
 }
 
 /// The list of problems.

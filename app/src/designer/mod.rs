@@ -59,16 +59,15 @@ use hot::document::Document;
 use leptos::{ev, prelude::*};
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
-use planner::{compose, plan::Plan};
+use planner::{compose, preview::Preview};
 
 use self::{
     arranging::{ArrangingNotice, arranged},
     board::places_of,
     conflict::ConflictNotice,
     drawer::DrawerPanel,
-    forms::{DeploymentNote, Inspector},
+    forms::{DeploymentNote, Inspector, Palette},
     header::HeaderActions,
-    palette::Palette,
     store::{Drawer, Workspace},
     view::Canvas,
 };
@@ -106,12 +105,12 @@ pub fn DesignPage() -> impl IntoView {
     }
 }
 
-/// A fetched design with its types, its plan and the places of its nodes.
+/// A fetched design with its types, its preview and the places of its nodes.
 #[derive(Clone, PartialEq)]
 struct Opened {
     design: api::Design,
     types: Types,
-    plan: Arc<Plan>,
+    preview: Arc<Preview>,
     places: Places,
 }
 
@@ -119,7 +118,7 @@ async fn open(id: String, is_arranging: RwSignal<bool>) -> client::Answer<Opened
     let (design, types) = futures::join!(client::design(&id), client::resource_types());
     let (design, types) = (design?, types?);
     let (bundle, cloud) = (design.beside.bundle(), Arc::default());
-    let plan = worker::plan(worker::Template {
+    let preview = worker::plan(worker::Template {
         text: &design.template,
         bundle: &bundle,
         members: BTreeMap::new(),
@@ -128,17 +127,17 @@ async fn open(id: String, is_arranging: RwSignal<bool>) -> client::Answer<Opened
     });
     // The worker plans meanwhile.
     let document = async { Document::parse(design.template.as_str()) };
-    let (plan, document) = futures::join!(plan, document);
-    let plan = plan?;
+    let (preview, document) = futures::join!(preview, document);
+    let preview = preview?;
     let places = {
         let described = compose::described(&types.0, &bundle, &document);
         let (template, places) = (document.template(), places_of(&design.layout));
-        arranged(template, Some(&plan), &described, places, is_arranging).await
+        arranged(template, Some(&preview), &described, places, is_arranging).await
     };
     Ok(Opened {
         design,
         types,
-        plan: Arc::new(plan),
+        preview: Arc::new(preview),
         places,
     })
 }
@@ -163,10 +162,10 @@ fn Designer(opened: Opened, name: RwSignal<Option<String>>) -> impl IntoView {
     let Opened {
         design,
         types,
-        plan,
+        preview,
         places,
     } = opened;
-    let workspace = Workspace::open(&design, places, types, plan);
+    let workspace = Workspace::open(&design, places, types, preview);
     actions::provide(workspace);
     use_frame().actions(move || view! { <HeaderActions workspace /> });
     Effect::new(move |_| {

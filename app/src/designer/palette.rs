@@ -8,7 +8,7 @@ use canvas::{commands::Item, geometry::ScreenPoint, palette};
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
-use super::{forms::Outline, hover, nodes::TypeIcon, stage::Stage, store::Workspace, surface};
+use super::{hover, nodes::TypeIcon, outline::Outline, stage::Stage, store::Workspace, surface};
 use crate::{browser, ui::Icon};
 
 /// Distance in CSS pixels after which a press becomes a drag.
@@ -41,9 +41,9 @@ struct Carried {
     y: f64,
 }
 
-/// The palette.
+/// The contents of the palette.
 #[component]
-pub fn Palette(
+pub fn Contents(
     /// The page's state.
     workspace: Workspace,
 ) -> impl IntoView {
@@ -81,7 +81,6 @@ pub fn Palette(
         }
     };
     view! {
-        <aside class="palette-panel" aria-label="Palette">
             <div class="panel-tabs" role="tablist" aria-label="Palette" on:keydown=on_key>
                 {Tab::ALL.iter().enumerate().map(|(index, one)| view! {
                     <button
@@ -131,7 +130,6 @@ pub fn Palette(
                     </div>
                 }
             })}
-        </aside>
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use api::{Design, Layout, TemplateFiles};
 use canvas::{layout::Places, palette};
 use leptos::prelude::*;
-use planner::plan::Plan;
+use planner::preview::Preview;
 use types::{Registry, ResourceType, SERVER, catalog::CatalogItem};
 
 use super::{inspector::FormPreview, palette::EntryFace, store::Workspace};
@@ -51,8 +51,8 @@ fn preview(item: CatalogItem) -> AnyView {
         updated: String::new(),
         author: String::new(),
     };
-    let (types, plan) = (Types(Arc::new(types)), Arc::new(Plan::default()));
-    let workspace = Workspace::open(&design, Places::new(), types, plan);
+    let (types, preview) = (Types(Arc::new(types)), Arc::new(Preview::default()));
+    let workspace = Workspace::open(&design, Places::new(), types, preview);
     let stage = workspace.stage();
     view! {
         <section class="item-palette" aria-label="Palette">

@@ -12,14 +12,12 @@ use super::{
     arranging::ArrangingNotice,
     backdrop::Backdrop,
     controls::Controls,
-    forms::MenuPanel,
+    forms::{MenuPanel, Over},
     gesture::{Pointer, PressTarget},
     lines::{Labels, Lines},
-    minimap::Minimap,
     nodes::Nodes,
     painted::Painted,
     panels::FoldButtons,
-    picker::PickerPanel,
     store::Workspace,
     surface,
 };
@@ -286,9 +284,8 @@ pub fn Canvas(
                 <div class="hint" data-name-only="true" aria-hidden="true" style:transform=beside_cursor>{name}</div>
             })}
             <Controls workspace />
-            <Minimap workspace size />
             <FoldButtons workspace />
-            <PickerPanel workspace />
+            <Over workspace size />
             <MenuPanel workspace />
             <Notice workspace />
             <ArrangingNotice is_arranging=workspace.is_arranging />

@@ -175,7 +175,7 @@ pub fn CommandPalette() -> impl IntoView {
                 applies: None,
                 run: go(href),
             };
-            if let Ok(designs) = client::designs().await {
+            if let Ok(designs) = client::design_names().await {
                 found.extend(designs.into_iter().map(|it| {
                     place(
                         "Design",
@@ -185,7 +185,7 @@ pub fn CommandPalette() -> impl IntoView {
                     )
                 }));
             }
-            if let Ok(deployments) = client::deployments().await {
+            if let Ok(deployments) = client::deployment_names().await {
                 found.extend(deployments.into_iter().map(|it| {
                     place(
                         "Deployment",

@@ -11,7 +11,7 @@ use hot::{
     document::{Document, Edit, EditError},
     template::{Resource, Template},
 };
-use planner::plan::Plan;
+use planner::preview::Preview;
 use types::Registry;
 
 use crate::{
@@ -31,8 +31,8 @@ pub struct Editor {
     places: Arc<Places>,
     bundle: Arc<Bundle>,
     history: History,
-    /// The newest plan with a workflow.
-    sound: Option<Arc<Plan>>,
+    /// The newest preview of a template without errors.
+    sound: Option<Arc<Preview>>,
 }
 
 impl Editor {
@@ -99,34 +99,28 @@ impl Editor {
         self.history.redo_label()
     }
 
-    /// Stores a plan that has a workflow, for later drawings.
-    pub fn remember(&mut self, plan: &Arc<Plan>) {
-        if plan.workflow.is_some() {
-            self.sound = Some(plan.clone());
+    /// Stores the preview of a template without errors, for later drawings.
+    pub fn remember(&mut self, preview: &Arc<Preview>) {
+        if preview.ghosts.is_some() {
+            self.sound = Some(preview.clone());
         }
     }
 
     /// The current drawing with every node's position.
-    pub fn draw(&self, plan: Option<&Plan>, types: &Registry) -> Drawing {
-        self.unplaced(plan, types).arranged()
+    pub fn draw(&self, preview: Option<&Preview>, types: &Registry) -> Drawing {
+        self.unplaced(preview, types).arranged()
     }
 
     /// The current drawing, without positions.
     ///
-    /// While the plan has errors, ghosts come from the last stored plan, so that a card does not lose its parts with
+    /// While the template has errors, ghosts come from the last stored preview, so that a card does not lose its parts with
     /// each letter of an incomplete name.
-    pub fn unplaced(&self, plan: Option<&Plan>, types: &Registry) -> Unplaced {
-        let sound = plan.map(|plan| match plan.workflow {
-            Some(_) => plan,
-            None => self.sound.as_deref().unwrap_or(plan),
+    pub fn unplaced(&self, preview: Option<&Preview>, types: &Registry) -> Unplaced {
+        let sound = preview.map(|preview| match preview.ghosts {
+            Some(_) => preview,
+            None => self.sound.as_deref().unwrap_or(preview),
         });
-        Unplaced::with_ghosts(
-            self.template(),
-            plan,
-            sound.and_then(|plan| plan.workflow.as_ref()),
-            types,
-            &self.places,
-        )
+        Unplaced::with_ghosts(self.template(), preview, sound, types, &self.places)
     }
 
     /// Stores the positions of a drawing, without a history entry. After that no node moves by itself.

@@ -1,11 +1,14 @@
-//! The plan beside a drawing: for a new deployment, with the parameters' defaults.
+//! What a drawing shows of a plan: for a new deployment, with the parameters' defaults.
 //!
-//! Planning a large design takes longer than a frame, so the pages leave it to a worker. A [`Question`] and its answer
-//! are sent as JSON. The answer has what a drawing shows, and no steps: they would be most of its text.
+//! Planning a large design takes longer than a frame, so the pages leave it to a worker. A [`Question`] and the [`Preview`]
+//! that answers it are sent as JSON. A preview has no steps and no properties of drawn resources: they would be most of
+//! its text, and the pages that draw would need the code of plans.
 
 use std::collections::BTreeMap;
 
-use hot::{bundle::Bundle, document::Document};
+use hot::{
+    bundle::Bundle, diagnostic::Diagnostic, document::Document, expr::Expr, template::Marks,
+};
 use serde::{Deserialize, Serialize};
 use types::{Registry, ResourceType};
 
@@ -13,7 +16,7 @@ use crate::{
     cloud::CloudFacts,
     deployed::GroupRequest,
     plan::{self, Deployed, Plan, PlanInput},
-    workflow::Origin,
+    workflow::{Origin, ResourceSpec},
 };
 
 /// A template to plan.
@@ -33,6 +36,78 @@ pub struct Question {
     pub members: BTreeMap<String, Vec<String>>,
 }
 
+/// What a drawing shows of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Preview {
+    /// Problems of the template, and the decisions of the passes.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The resources of the deployment, in the order of the plan. Those with a false condition are not among them.
+    pub resources: Vec<Planned>,
+    /// Resources that the passes add, by name. `None` if the template has an error.
+    pub ghosts: Option<BTreeMap<String, Ghost>>,
+}
+
+/// A resource of the deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    /// Name in the template, or the name that a pass chose. Names of members contain their parent: `farm/0`.
+    pub name: String,
+    /// The type, for example `OS::Nova::Server`.
+    #[serde(rename = "type")]
+    pub resource_type: String,
+    /// True if a pass adds it.
+    pub is_added: bool,
+}
+
+/// A resource that a pass adds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ghost {
+    /// The type, for example `OS::Neutron::FloatingIP`.
+    #[serde(rename = "type")]
+    pub resource_type: String,
+    /// Values or expressions by property.
+    pub properties: BTreeMap<String, Expr>,
+    /// Marks for drivers.
+    pub marks: Marks,
+    /// Reason, as one sentence.
+    pub why: String,
+    /// Drawn resource that needs this one.
+    pub serves: Option<String>,
+}
+
+impl Preview {
+    /// What a drawing shows of a plan for a new deployment.
+    pub fn of(plan: Plan) -> Preview {
+        let changes = plan.changes.into_iter();
+        let resources = changes.map(|change| Planned {
+            is_added: change.origin != Origin::Drawn,
+            name: change.resource,
+            resource_type: change.resource_type,
+        });
+        let ghost = |spec: ResourceSpec| match spec.origin {
+            Origin::Drawn => None,
+            Origin::Derived { why, serves, .. } => Some(Ghost {
+                resource_type: spec.resource_type,
+                properties: spec.properties,
+                marks: spec.marks,
+                why,
+                serves,
+            }),
+        };
+        let ghosts = plan.workflow.map(|workflow| {
+            let specs = workflow.resources.into_iter();
+            specs
+                .filter_map(|(name, spec)| Some((name, ghost(spec)?)))
+                .collect()
+        });
+        Preview {
+            diagnostics: plan.diagnostics,
+            resources: resources.collect(),
+            ghosts,
+        }
+    }
+}
+
 /// Types and facts of the questions so far.
 #[derive(Default)]
 pub struct Previews {
@@ -41,9 +116,8 @@ pub struct Previews {
 }
 
 impl Previews {
-    /// The plan for a template, without its steps and without properties of drawn resources. A text with a syntax error
-    /// has problems and no workflow.
-    pub fn answer(&mut self, question: Question) -> Plan {
+    /// The preview of a template. A text with a syntax error has problems and nothing else.
+    pub fn answer(&mut self, question: Question) -> Preview {
         if let Some(types) = question.types {
             self.types = Registry::of(types);
         }
@@ -57,34 +131,14 @@ impl Previews {
                 .collect(),
             ..Deployed::default()
         };
-        let mut plan = plan::plan(&PlanInput {
+        Preview::of(plan::plan(&PlanInput {
             document: &Document::parse(question.template),
             bundle: &Bundle::new(question.files, question.environments),
             parameters: &BTreeMap::new(),
             deployed: &deployed,
             types: &self.types,
             cloud: &self.cloud,
-        });
-        reduce(&mut plan);
-        plan
-    }
-}
-
-fn reduce(plan: &mut Plan) {
-    for change in &mut plan.changes {
-        change.properties.clear();
-        change.because = None;
-    }
-    if let Some(workflow) = &mut plan.workflow {
-        workflow.steps.clear();
-        workflow.outputs.clear();
-        for spec in workflow.resources.values_mut() {
-            spec.requires.clear();
-            spec.depends_on.clear();
-            if spec.origin == Origin::Drawn {
-                spec.properties.clear();
-            }
-        }
+        }))
     }
 }
 
@@ -101,35 +155,38 @@ mod tests {
     }
 
     /// The answer to a question as it arrives on the page.
-    fn answer(previews: &mut Previews, question: &Question) -> Plan {
+    fn answer(previews: &mut Previews, question: &Question) -> Preview {
         let sent = serde_json::to_string(question).unwrap();
-        let plan = previews.answer(serde_json::from_str(&sent).unwrap());
-        serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap()
+        let preview = previews.answer(serde_json::from_str(&sent).unwrap());
+        serde_json::from_str(&serde_json::to_string(&preview).unwrap()).unwrap()
     }
 
     #[test]
-    fn a_drawing_gets_the_resources_that_the_passes_add_and_no_steps() {
+    fn a_drawing_gets_the_resources_that_the_passes_add() {
         let mut previews = Previews::default();
         let first = Question {
             types: Some(types().iter().cloned().collect()),
             cloud: Some(cloud()),
             ..question(DEMO)
         };
-        let plan = answer(&mut previews, &first);
-        let workflow = plan.workflow.clone().unwrap();
-        assert!(workflow.steps.is_empty());
-        assert!(workflow.resources["gate"].properties.is_empty());
-        let derived = &workflow.resources["gate_floating_ip"];
-        assert!(derived.origin != Origin::Drawn && !derived.properties.is_empty());
+        let preview = answer(&mut previews, &first);
+        let is_added = |name: &str| {
+            let mut resources = preview.resources.iter();
+            resources.find(|one| one.name == name).unwrap().is_added
+        };
+        assert!(!is_added("gate") && is_added("gate_floating_ip"));
+        let ghosts = preview.ghosts.clone().unwrap();
+        assert!(!ghosts.contains_key("gate"));
+        assert!(!ghosts["gate_floating_ip"].properties.is_empty());
         // Types and facts are known from the first question.
-        assert_eq!(answer(&mut previews, &question(DEMO)), plan);
+        assert_eq!(answer(&mut previews, &question(DEMO)), preview);
     }
 
     #[test]
-    fn a_text_with_a_syntax_error_has_problems_and_no_workflow() {
-        let plan = answer(&mut Previews::default(), &question("resources: ["));
-        assert!(plan.workflow.is_none());
-        assert!(!plan.diagnostics.is_empty());
+    fn a_text_with_a_syntax_error_has_problems_and_nothing_else() {
+        let preview = answer(&mut Previews::default(), &question("resources: ["));
+        assert!(preview.ghosts.is_none() && preview.resources.is_empty());
+        assert!(!preview.diagnostics.is_empty());
     }
 
     #[test]
@@ -150,11 +207,11 @@ resources:
             members: BTreeMap::from([("farm".to_owned(), present.to_vec())]),
             ..question(text)
         };
-        let plan = answer(&mut Previews::default(), &asked);
-        let members: Vec<_> = plan
-            .changes
+        let preview = answer(&mut Previews::default(), &asked);
+        let members: Vec<_> = preview
+            .resources
             .iter()
-            .filter_map(|change| change.resource.strip_prefix("farm/"))
+            .filter_map(|resource| resource.name.strip_prefix("farm/"))
             .collect();
         assert_eq!(members, present);
     }

@@ -24,5 +24,5 @@ pub use property::{
     Attribute, Choices, OnChange, Property, PropertyKind, Reference, ReferenceRole, find, of_kind,
 };
 pub use registry::Registry;
-pub use rule::{OneOf, Rule, When};
+pub use rule::{Rule, When};
 pub use typed::typed;

@@ -12,7 +12,6 @@ pub struct Property {
     /// Name in HOT.
     pub name: String,
     /// Type of the value.
-    #[serde(flatten)]
     pub kind: PropertyKind,
     /// Whether a value is required.
     #[serde(default)]
@@ -57,9 +56,10 @@ pub struct Property {
     pub summary: String,
 }
 
-/// The type of a value.
+/// The type of a value. In JSON `"string"`, or `{"list": {"of": ...}}`: with a tag beside the other keys, each property
+/// would be read into a copy first, by code of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", tag = "kind")]
+#[serde(rename_all = "lowercase")]
 pub enum PropertyKind {
     /// Text.
     String,

@@ -193,7 +193,42 @@ fn presets(node: &Node) -> Vec<(String, Value)> {
 }
 
 fn rules(node: &Node) -> Result<Vec<Rule>, String> {
-    word(node)
+    let items = node.items().unwrap_or_default().iter();
+    items.map(|item| rule(&item.value)).collect()
+}
+
+fn rule(node: &Node) -> Result<Rule, String> {
+    let mut rule = Rule::default();
+    for entry in node.entries().unwrap_or_default() {
+        let node = &entry.value;
+        match entry.key.as_str() {
+            "when" => rule.when = Some(when(node)?),
+            "any_of" => rule.any_of = strings(node)?,
+            "one_at_most" => rule.one_at_most = strings(node)?,
+            "needs" => rule.needs = strings(node)?,
+            "refuses" => rule.refuses = strings(node)?,
+            "ascending" => rule.ascending = strings(node)?,
+            other => return Err(format!("`{other}` is no word of a rule")),
+        }
+    }
+    Ok(rule)
+}
+
+/// Parses a condition: the name of a property, or properties with one value or a list of values each.
+fn when(node: &Node) -> Result<When, String> {
+    let Some(entries) = node.entries() else {
+        return Ok(When::Given(string(node)?));
+    };
+    let values = |node: &Node| match node.to_json() {
+        Value::Array(values) => values,
+        one => vec![one],
+    };
+    let conditions = entries.iter();
+    Ok(When::Is(
+        conditions
+            .map(|entry| (entry.key.clone(), values(&entry.value)))
+            .collect(),
+    ))
 }
 
 fn constraints(word: &str, node: &Node) -> Result<Vec<Constraint>, String> {

@@ -59,6 +59,28 @@ async fn a_page_may_run_the_script_with_its_nonce_and_our_files_only() {
 }
 
 #[tokio::test]
+async fn a_page_can_recover_before_its_program_is_there() {
+    let stack = Stack::start().await;
+    let html = stack.stranger().get("/login").await.text().await.unwrap();
+    let (head, body) = html.split_once("<body").unwrap();
+    let (_, message) = head.split_once("id=\"program-missing\"").unwrap();
+    let (message, _) = message.split_once("</template>").unwrap();
+    for text in ["The page could not be loaded", "Load again"] {
+        assert!(message.contains(text), "{message}");
+        assert!(
+            !body.contains(text),
+            "the message is shown after a failure only"
+        );
+    }
+    let recovery = head.find("stackloomProgram").unwrap();
+    let program = head.find("import(").unwrap();
+    assert!(
+        recovery < program,
+        "the recovery begins before the program is fetched"
+    );
+}
+
+#[tokio::test]
 async fn a_path_that_is_no_page_is_our_own_not_found_page() {
     let stack = Stack::start().await;
     let page = stack.stranger().get("/nothing/here").await;

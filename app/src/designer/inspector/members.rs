@@ -1,7 +1,7 @@
 //! The members of a group or a nested template, by name.
 
 use leptos::prelude::*;
-use planner::{members, workflow::Origin};
+use planner::members;
 
 use crate::designer::store::Workspace;
 
@@ -10,11 +10,14 @@ use crate::designer::store::Workspace;
 pub fn Members(workspace: Workspace, name: StoredValue<String>) -> impl IntoView {
     let members = Memo::new(move |_| {
         let start = format!("{}/", name.get_value());
-        workspace.plan.with(|plan| {
-            let members = plan.changes.iter().filter_map(|change| {
-                let member = change.resource.strip_prefix(&start)?;
-                let added = change.origin != Origin::Drawn;
-                Some((member.to_owned(), change.resource_type.clone(), added))
+        workspace.preview.with(|preview| {
+            let members = preview.resources.iter().filter_map(|resource| {
+                let member = resource.name.strip_prefix(&start)?;
+                Some((
+                    member.to_owned(),
+                    resource.resource_type.clone(),
+                    resource.is_added,
+                ))
             });
             members.collect::<Vec<_>>()
         })

@@ -27,13 +27,13 @@ use canvas::{
 };
 use hot::{bundle::Bundle, document::Document};
 use leptos::{html, prelude::*};
-use planner::{compose, plan::Plan};
+use planner::{compose, preview::Preview};
 use types::Registry;
 
 pub use self::arrange::{ALIGNMENTS, DISTRIBUTIONS};
 use self::{
     plan::Planning,
-    problems::{add_hidden, of_plan, tallies},
+    problems::{add_hidden, of_preview, tallies},
 };
 use super::{
     arranging::ARRANGED_AT_ONCE,
@@ -87,8 +87,8 @@ pub struct Workspace {
     pub cloud: RwSignal<Arc<CloudFacts>>,
     /// The last drawing. Empty while the worker arranges a new text.
     pub drawing: RwSignal<Arc<Drawing>>,
-    /// Plan of the last readable document, with the resources that the passes add.
-    pub plan: RwSignal<Arc<Plan>>,
+    /// Preview of the last readable document, with the resources that the passes add.
+    pub preview: RwSignal<Arc<Preview>>,
     planning: StoredValue<Planning>,
     /// True while the worker arranges the nodes of a new text.
     pub is_arranging: RwSignal<bool>,
@@ -153,8 +153,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// State for a fetched design, the places of its nodes, its resource types and its plan.
-    pub fn open(design: &api::Design, places: Places, types: Types, plan: Arc<Plan>) -> Self {
+    /// State for a fetched design, the places of its nodes, its resource types and its preview.
+    pub fn open(design: &api::Design, places: Places, types: Types, preview: Arc<Preview>) -> Self {
         let editor = Editor::open(design.template.clone(), places, design.beside.bundle());
         let bundle = RwSignal::new(editor.bundle().clone());
         let editor = RwSignal::new(editor);
@@ -198,8 +198,8 @@ impl Workspace {
             built_in,
             cloud,
             drawing: RwSignal::new(Arc::default()),
-            problems: RwSignal::new(Arc::new(of_plan(&plan))),
-            plan: RwSignal::new(plan),
+            problems: RwSignal::new(Arc::new(of_preview(&preview))),
+            preview: RwSignal::new(preview),
             planning: StoredValue::default(),
             is_arranging: RwSignal::new(false),
             is_tidying: StoredValue::new(false),
@@ -316,10 +316,10 @@ impl Workspace {
     }
 
     fn draw(self) {
-        let (Some(built_in), Some(bundle), Some(plan)) = (
+        let (Some(built_in), Some(bundle), Some(preview)) = (
             self.built_in.try_get_value(),
             self.bundle.try_get_untracked(),
-            self.plan.try_get_untracked(),
+            self.preview.try_get_untracked(),
         ) else {
             return;
         };
@@ -342,8 +342,8 @@ impl Workspace {
             self.types.try_set(types.clone());
         }
         let unplaced = self.editor.try_update_untracked(|editor| {
-            editor.remember(&plan);
-            let unplaced = editor.unplaced(Some(&plan), &types);
+            editor.remember(&preview);
+            let unplaced = editor.unplaced(Some(&preview), &types);
             let missing = unplaced.missing(editor.places());
             (unplaced, missing)
         });

@@ -6,9 +6,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use leptos::prelude::*;
-use planner::plan::Plan;
+use planner::preview::Preview;
 
-use super::{Workspace, problems::of_plan};
+use super::{Workspace, problems::of_preview};
 use crate::{client::Answer, worker};
 
 /// State of the questions to the worker.
@@ -63,25 +63,25 @@ impl Workspace {
         })
         .await;
         let state = self.planning.try_get_value()?;
-        self.show_plan(answer, document.is_readable());
+        self.show_preview(answer, document.is_readable());
         Some(state)
     }
 
-    fn show_plan(self, answer: Answer<Plan>, is_readable: bool) {
-        let plan = match answer {
-            Ok(plan) => plan,
+    fn show_preview(self, answer: Answer<Preview>, is_readable: bool) {
+        let preview = match answer {
+            Ok(preview) => preview,
             Err(problem) => {
                 self.toasts.problem(&problem);
                 return;
             }
         };
-        let problems = of_plan(&plan);
+        let problems = of_preview(&preview);
         if self.problems.with_untracked(|now| **now != problems) {
             self.problems.set(Arc::new(problems));
         }
         // The canvas shows the last readable document.
-        if is_readable && self.plan.with_untracked(|now| **now != plan) {
-            self.plan.set(Arc::new(plan));
+        if is_readable && self.preview.with_untracked(|now| **now != preview) {
+            self.preview.set(Arc::new(preview));
             self.draw();
         }
     }

@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 
 use api::{Diagnostic, Severity};
-use planner::{members, plan::Plan};
+use planner::{members, preview::Preview};
 
 use crate::designer::stage::Tally;
 
-/// Problems of a plan: the results of validation and the decisions of the passes. Those of the template come first, by
-/// line.
-pub(super) fn of_plan(plan: &Plan) -> Vec<Diagnostic> {
+/// Problems of a preview: the results of validation and the decisions of the passes. Those of the template come first,
+/// by line.
+pub(super) fn of_preview(preview: &Preview) -> Vec<Diagnostic> {
     // Parameter values are entered at deployment. A default that violates its own constraints is a problem of the
     // template.
     let asked_later = |one: &Diagnostic| {
         let of_value = matches!(one.code.as_str(), "parameter-missing" | "parameter-invalid");
         of_value && !one.path.ends_with(".default")
     };
-    let diagnostics = plan.diagnostics.iter();
+    let diagnostics = preview.diagnostics.iter();
     let mut found: Vec<_> = diagnostics
         .filter(|one| !asked_later(one))
         .cloned()

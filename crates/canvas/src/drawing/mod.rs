@@ -21,7 +21,7 @@ mod removed;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use hot::template::Template;
-use planner::{plan::Plan, workflow::Workflow};
+use planner::preview::Preview;
 use types::{Category, Registry};
 
 use self::{folding::Folding, index::Index};
@@ -56,25 +56,25 @@ impl PartialEq for Drawing {
     }
 }
 
-/// Draws a template. Resources added by the passes of `plan` are ghosts. Nodes without a position get one; see
+/// Draws a template. Resources that the passes add are ghosts. Nodes without a position get one; see
 /// [`crate::arrangement`].
 pub fn draw(
     template: &Template,
-    plan: Option<&Plan>,
+    preview: Option<&Preview>,
     types: &Registry,
     places: &Places,
 ) -> Drawing {
-    Unplaced::of(template, plan, types, places).arranged()
+    Unplaced::of(template, preview, types, places).arranged()
 }
 
 /// Like [`draw`], with the contents of folded frames.
 pub fn draw_unfolded(
     template: &Template,
-    plan: Option<&Plan>,
+    preview: Option<&Preview>,
     types: &Registry,
     places: &Places,
 ) -> Drawing {
-    let drawing = draw(template, plan, types, places);
+    let drawing = draw(template, preview, types, places);
     if !drawing.nodes.iter().any(|node| node.is_folded) {
         return drawing;
     }
@@ -84,7 +84,7 @@ pub fn draw_unfolded(
         let names = contents.map(|node| node.name.as_str());
         layout::unfold(&mut places, &frame.name, names);
     }
-    draw(template, plan, types, &places)
+    draw(template, preview, types, &places)
 }
 
 /// A drawing without the positions of its nodes, which can be computed elsewhere.
@@ -98,24 +98,23 @@ impl Unplaced {
     /// The drawing of [`draw`], without positions.
     pub fn of(
         template: &Template,
-        plan: Option<&Plan>,
+        preview: Option<&Preview>,
         types: &Registry,
         places: &Places,
     ) -> Unplaced {
-        let workflow = plan.and_then(|plan| plan.workflow.as_ref());
-        Self::with_ghosts(template, plan, workflow, types, places)
+        Self::with_ghosts(template, preview, preview, types, places)
     }
 
-    /// Like [`Unplaced::of`], with the ghosts of another `workflow` for an earlier state of the template. Ghosts of
+    /// Like [`Unplaced::of`], with the ghosts of `sound`, a preview of an earlier state of the template. Ghosts of
     /// resources that no longer exist are left out.
     pub(crate) fn with_ghosts(
         template: &Template,
-        plan: Option<&Plan>,
-        workflow: Option<&Workflow>,
+        preview: Option<&Preview>,
+        sound: Option<&Preview>,
         types: &Registry,
         places: &Places,
     ) -> Unplaced {
-        let (mut nodes, mut edges, owners) = build::build(template, plan, workflow, types);
+        let (mut nodes, mut edges, owners) = build::build(template, preview, sound, types);
         let folding = folding::fold(&mut nodes, &mut edges, places);
         Unplaced {
             arrangement: Arrangement::of(&nodes, &edges, places),

@@ -325,24 +325,24 @@ resources:
     assert!(joined("balancer", "web"), "by its member");
 }
 
-/// A plan for a new deployment, with the parameters' defaults.
-fn plan_of(document: &Document, types: &Registry) -> Plan {
-    planner::plan::plan(&planner::plan::PlanInput {
+/// The preview of a document without files beside it.
+fn preview_of(document: &Document, types: &Registry) -> Preview {
+    Preview::of(planner::plan::plan(&planner::plan::PlanInput {
         document,
         bundle: &Default::default(),
         parameters: &Default::default(),
         deployed: &Default::default(),
         types,
         cloud: &Default::default(),
-    })
+    }))
 }
 
-/// The drawing of a text with such a plan.
+/// The drawing of a text with such a preview.
 fn planned(text: &str) -> Drawing {
     let types = registry();
     let document = Document::parse(text);
-    let plan = plan_of(&document, &types);
-    draw(document.template(), Some(&plan), &types, &Places::new())
+    let preview = preview_of(&document, &types);
+    draw(document.template(), Some(&preview), &types, &Places::new())
 }
 
 #[test]
@@ -440,15 +440,15 @@ fn a_nested_template_known_to_the_plan_is_unchanged() {
     let inner =
         "heat_template_version: 2021-04-16\nresources:\n  key: {type: OS::Heat::RandomString}\n";
     let bundle = hot::bundle::Bundle::new([("db.yaml".to_owned(), inner.to_owned())], []);
-    let plan = planner::plan::plan(&planner::plan::PlanInput {
+    let preview = Preview::of(planner::plan::plan(&planner::plan::PlanInput {
         document: &document,
         bundle: &bundle,
         parameters: &Default::default(),
         deployed: &Default::default(),
         types: &types,
         cloud: &Default::default(),
-    });
-    let mut drawing = draw(document.template(), Some(&plan), &types, &Places::new());
+    }));
+    let mut drawing = draw(document.template(), Some(&preview), &types, &Places::new());
     let before = drawing.clone();
     assert_eq!(before.node("db").expect("drawn").members, Some(1));
     drawing.add_run_members(["db/key", "db/key_port"]);

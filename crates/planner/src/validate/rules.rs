@@ -55,7 +55,7 @@ impl Given<'_> {
             Some(When::Is(conditions)) => {
                 let mut why = String::new();
                 for (name, values) in conditions {
-                    let value = self.known(name).filter(|value| values.has(value))?;
+                    let value = self.known(name).filter(|value| values.contains(value))?;
                     why = format!(" when `{name}` is `{}`", shown(&as_text(&value)));
                 }
                 Some(why)

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use planner::plan::{Deployed, Plan, PlanInput, plan};
+use planner::{
+    plan::{Deployed, PlanInput, plan},
+    preview::Preview,
+};
 
 use super::*;
 
@@ -18,26 +21,26 @@ resources:
 ";
 
 impl TestEditor {
-    /// Types the text. Returns true if there is a workflow, and the ghosts in the drawing.
+    /// Types the text. Returns true if the template has no error, and the ghosts in the drawing.
     pub(super) fn ghosts(&mut self, text: &str) -> (bool, Vec<String>) {
         self.editor.type_text(text);
-        let plan: Arc<Plan> = Arc::new(plan(&PlanInput {
+        let preview = Arc::new(Preview::of(plan(&PlanInput {
             document: self.editor.document(),
             bundle: self.editor.bundle(),
             parameters: &Default::default(),
             deployed: &Deployed::default(),
             types: &self.types,
             cloud: &self.cloud,
-        }));
-        self.editor.remember(&plan);
-        let drawing = self.editor.draw(Some(&plan), &self.types);
+        })));
+        self.editor.remember(&preview);
+        let drawing = self.editor.draw(Some(&preview), &self.types);
         let mut ghosts = Vec::new();
         for node in drawing.nodes() {
             ghosts.extend(node.ghost.iter().map(|_| node.name.clone()));
             let parts = node.parts.iter().filter(|part| part.ghost.is_some());
             ghosts.extend(parts.map(|part| part.name.clone()));
         }
-        (plan.workflow.is_some(), ghosts)
+        (preview.ghosts.is_some(), ghosts)
     }
 }
 

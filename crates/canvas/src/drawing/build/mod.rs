@@ -9,10 +9,7 @@ use hot::{
     expr::Expr,
     template::{Marks, Resource, Template},
 };
-use planner::{
-    plan::{Action, Change, Plan},
-    workflow::{Origin, ResourceSpec, Workflow},
-};
+use planner::preview::{Ghost, Planned, Preview};
 use serde_json::Value;
 use types::{Category, Registry, Shape};
 
@@ -54,15 +51,15 @@ type Built = (Vec<Node>, Vec<Edge>, HashMap<String, String>);
 
 pub(super) fn build(
     template: &Template,
-    plan: Option<&Plan>,
-    workflow: Option<&Workflow>,
+    preview: Option<&Preview>,
+    sound: Option<&Preview>,
     types: &Registry,
 ) -> Built {
-    let entries = collect_entries(template, plan, workflow);
+    let entries = collect_entries(template, preview, sound);
     let mut builder = Builder {
         types,
         template,
-        members: members(plan),
+        members: members(preview),
         by_name: HashMap::new(),
         hung: HashMap::new(),
         entries,
@@ -87,15 +84,12 @@ pub(super) fn build(
 
 fn collect_entries<'a>(
     template: &'a Template,
-    plan: Option<&'a Plan>,
-    workflow: Option<&'a Workflow>,
+    preview: Option<&'a Preview>,
+    sound: Option<&'a Preview>,
 ) -> Vec<Entry<'a>> {
-    let planned = plan.map(|plan| {
-        let there = plan.changes.iter();
-        let there = there.filter(|change| change.action != Action::Delete);
-        there
-            .map(|change| change.resource.as_str())
-            .collect::<HashSet<_>>()
+    let planned = preview.map(|preview| {
+        let names = preview.resources.iter().map(|one| one.name.as_str());
+        names.collect::<HashSet<_>>()
     });
     // Without a plan (the text cannot be parsed) no resource is treated as left out.
     let planned = planned.filter(|planned| !planned.is_empty());
@@ -125,36 +119,36 @@ fn collect_entries<'a>(
             });
         }
     }
-    let outdated = workflow.map(|workflow| outdated(workflow, &seen));
-    let derived = workflow.map(|workflow| &workflow.resources);
-    for (name, spec) in derived.into_iter().flatten() {
-        let Origin::Derived { why, serves, .. } = &spec.origin else {
-            continue;
-        };
-        if outdated
-            .as_ref()
-            .is_some_and(|outdated| outdated.contains(name.as_str()))
-        {
+    let outdated = sound
+        .map(|sound| outdated(sound, &seen))
+        .unwrap_or_default();
+    for (name, ghost) in sound
+        .and_then(|sound| sound.ghosts.as_ref())
+        .into_iter()
+        .flatten()
+    {
+        if outdated.contains(name.as_str()) {
             continue;
         }
+        let serves = ghost.serves.as_deref();
         // Derived resources of a member are not drawn, since the member is not drawn either: the parent represents
         // both.
         let of_member = |name: &str| name.contains('/');
-        if of_member(name) || serves.as_deref().is_some_and(of_member) {
+        if of_member(name) || serves.is_some_and(of_member) {
             continue;
         }
         if seen.insert(name) {
             entries.push(Entry {
                 name,
-                resource_type: &spec.resource_type,
-                properties: spec
+                resource_type: &ghost.resource_type,
+                properties: ghost
                     .properties
                     .iter()
                     .map(|(name, value)| (name.as_str(), value))
                     .collect(),
                 depends_on: Vec::new(),
-                marks: spec.marks.clone(),
-                ghost: Some((why, serves.as_deref())),
+                marks: ghost.marks.clone(),
+                ghost: Some((&ghost.why, serves)),
                 off: None,
             });
         }
@@ -162,27 +156,24 @@ fn collect_entries<'a>(
     entries
 }
 
-/// Resources of an earlier workflow that are no longer in the template, and the ghosts derived from them.
-fn outdated<'a>(workflow: &'a Workflow, drawn: &BTreeSet<&str>) -> HashSet<&'a str> {
+/// Resources of an earlier preview that are no longer in the template, and the ghosts that the passes added for them.
+fn outdated<'a>(preview: &'a Preview, drawn: &BTreeSet<&str>) -> HashSet<&'a str> {
     let top = |name: &'a str| name.split_once('/').map_or(name, |(parent, _)| parent);
-    let is_of = |outdated: &HashSet<&str>, spec: &ResourceSpec| match &spec.origin {
-        Origin::Drawn => false,
-        Origin::Derived { serves, .. } => {
-            let named = spec.properties.values().flat_map(Expr::resources);
-            let mut all = named.chain(serves.as_deref());
-            all.any(|name| outdated.contains(name))
-        }
+    let is_of = |outdated: &HashSet<&str>, ghost: &Ghost| {
+        let named = ghost.properties.values().flat_map(Expr::resources);
+        let mut all = named.chain(ghost.serves.as_deref());
+        all.any(|name| outdated.contains(name))
     };
-    let resources = &workflow.resources;
+    let resources = preview.resources.iter();
     let mut outdated: HashSet<&str> = resources
-        .iter()
-        .filter(|(name, spec)| spec.origin == Origin::Drawn && !drawn.contains(top(name)))
-        .map(|(name, _)| name.as_str())
+        .filter(|one| !one.is_added)
+        .map(|one| one.name.as_str())
+        .filter(|name| !drawn.contains(top(name)))
         .collect();
     while !outdated.is_empty() {
-        let more: Vec<&str> = resources
-            .iter()
-            .filter(|(name, spec)| !outdated.contains(name.as_str()) && is_of(&outdated, spec))
+        let ghosts = preview.ghosts.iter().flatten();
+        let more: Vec<&str> = ghosts
+            .filter(|(name, ghost)| !outdated.contains(name.as_str()) && is_of(&outdated, ghost))
             .map(|(name, _)| name.as_str())
             .collect();
         if more.is_empty() {
@@ -204,14 +195,13 @@ fn condition_of(resource: &Resource) -> Option<String> {
 }
 
 /// Contents of each drawn parent, at any depth, in the order of the plan.
-fn members(plan: Option<&Plan>) -> HashMap<&str, Vec<&Change>> {
-    let mut members: HashMap<&str, Vec<&Change>> = HashMap::new();
-    for change in plan.iter().flat_map(|plan| &plan.changes) {
-        if change.origin == Origin::Drawn
-            && change.action != Action::Delete
-            && let Some((parent, _)) = change.resource.split_once('/')
+fn members(preview: Option<&Preview>) -> HashMap<&str, Vec<&Planned>> {
+    let mut members: HashMap<&str, Vec<&Planned>> = HashMap::new();
+    for resource in preview.iter().flat_map(|preview| &preview.resources) {
+        if !resource.is_added
+            && let Some((parent, _)) = resource.name.split_once('/')
         {
-            members.entry(parent).or_default().push(change);
+            members.entry(parent).or_default().push(resource);
         }
     }
     members
@@ -221,7 +211,7 @@ struct Builder<'a> {
     types: &'a Registry,
     template: &'a Template,
     /// Members by parent.
-    members: HashMap<&'a str, Vec<&'a Change>>,
+    members: HashMap<&'a str, Vec<&'a Planned>>,
     entries: Vec<Entry<'a>>,
     by_name: HashMap<&'a str, usize>,
     /// The server of each volume that is attached to exactly one.

@@ -79,7 +79,7 @@ impl<'a> Builder<'a> {
         let members = self.members.get(entry.name).map(|members| {
             let own = members
                 .iter()
-                .filter(|change| !change.resource[start..].contains('/'));
+                .filter(|member| !member.name[start..].contains('/'));
             own.count()
         });
         let written = entry.resource_type;
@@ -93,11 +93,11 @@ impl<'a> Builder<'a> {
     /// The contents of a group or nested template, at any depth.
     fn inside(&self, entry: &Entry<'a>) -> Vec<Member> {
         let members = self.members.get(entry.name).into_iter().flatten();
-        let members = members.map(|change| Member {
-            name: change.resource.clone(),
-            title: self.title(&change.resource_type),
-            category: self.category(&change.resource_type),
-            resource_type: change.resource_type.clone(),
+        let members = members.map(|member| Member {
+            name: member.name.clone(),
+            title: self.title(&member.resource_type),
+            category: self.category(&member.resource_type),
+            resource_type: member.resource_type.clone(),
         });
         members.collect()
     }
