@@ -67,6 +67,12 @@ impl<'a> NewRun<'a> {
     }
 }
 
+fn changed_meanwhile() -> Error {
+    Error::NotPossibleNow(
+        "another run has changed this deployment meanwhile; look at it and try again".into(),
+    )
+}
+
 impl Engine {
     /// Stores a run and claims its deployment, within the caller's transaction. Returns the run's id.
     pub(super) async fn store_run(
@@ -119,7 +125,8 @@ impl Engine {
         );
         // Another request came first.
         if stored.await? == Outcome::Conflict {
-            return Err(Error::Busy(id));
+            let busy = transaction.run_change_at_work(tenant, deployment).await?;
+            return Err(busy.map_or_else(changed_meanwhile, Error::Busy));
         }
         let claimed = if new.kind.keeps_deployment() {
             // The deployment keeps its state and its last run: such a run changes neither.
@@ -131,10 +138,7 @@ impl Engine {
                 .await
         };
         if claimed? == Outcome::Conflict {
-            return Err(Error::NotPossibleNow(
-                "another run has changed this deployment meanwhile; look at it and try again"
-                    .into(),
-            ));
+            return Err(changed_meanwhile());
         }
         // This run replaces a requested roll-back of the previous run.
         if !new.kind.keeps_deployment() {
