@@ -97,6 +97,7 @@ async fn shell_beside(
         files,
         argv,
         servers,
+        ..Job::default()
     };
     let mut output = Output::default();
     let sandboxes = on(&sandbox_image(), "test", limits);

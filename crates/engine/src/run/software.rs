@@ -246,6 +246,7 @@ impl Attempt {
                 routes: vec![route],
                 private_key,
             },
+            mask: self.run_context.mask.clone(),
         }
     }
 
