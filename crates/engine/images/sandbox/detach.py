@@ -19,6 +19,8 @@ ORDER = "/work/jobs"
 keys = {}
 programs = {}
 starts = {}
+# Programs of asynchronous tasks by the id of Ansible's job: their names and words. The process that starts a job polls it, too.
+jobs = {}
 
 
 def begin(task):
@@ -63,6 +65,9 @@ low_level = ActionBase._low_level_execute_command
 
 def execute_program(self, module_name=None, module_args=None, **rest):
     given = self._task.args if module_args is None else module_args
+    if module_name == "ansible.legacy.async_status" and given.get("jid") in jobs:
+        result = execute_module(self, module_name=module_name, module_args=module_args, **rest)
+        return ended(result, *jobs[given["jid"]])
     raw, words = given.get("_raw_params"), given.get("argv")
     # The module itself refuses both and none.
     if module_name != "ansible.legacy.command" or bool(raw) == bool(words):
@@ -81,6 +86,13 @@ def execute_program(self, module_name=None, module_args=None, **rest):
         given.pop("_raw_params", None)
         given["argv"] = [*first, *shown]
     result = execute_module(self, module_name=module_name, module_args=given, **rest)
+    if "ansible_job_id" in result:
+        jobs[result["ansible_job_id"]] = name, shown
+    return ended(result, name, shown)
+
+
+def ended(result, name, shown):
+    """A result without its launcher, and with the name of its program if that has ended."""
     if "cmd" in result:
         result["cmd"] = shown
     if name and result.get("start"):

@@ -67,6 +67,12 @@ impl<'a> NewRun<'a> {
     }
 }
 
+fn changed_meanwhile() -> Error {
+    Error::NotPossibleNow(
+        "another run has changed this deployment meanwhile; look at it and try again".into(),
+    )
+}
+
 impl Engine {
     /// Stores a run and claims its deployment, within the caller's transaction. Returns the run's id.
     pub(super) async fn store_run(
@@ -319,7 +325,10 @@ async fn insert(
     );
     // Another request came first.
     if stored.await? == Outcome::Conflict {
-        return Err(Error::Busy(id.to_owned()));
+        let busy = transaction
+            .run_change_at_work(&new.actor.tenant, new.deployment)
+            .await?;
+        return Err(busy.map_or_else(changed_meanwhile, Error::Busy));
     }
     Ok(())
 }
@@ -337,9 +346,7 @@ async fn claim_deployment(transaction: &mut Transaction, id: &str, new: &NewRun<
             .await
     };
     if claimed? == Outcome::Conflict {
-        return Err(Error::NotPossibleNow(
-            "another run has changed this deployment meanwhile; look at it and try again".into(),
-        ));
+        return Err(changed_meanwhile());
     }
     // This run replaces a requested roll-back of the previous run.
     if !new.kind.keeps_deployment() {

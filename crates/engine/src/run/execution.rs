@@ -17,11 +17,12 @@ use super::{
 use crate::{
     machine::{Failure, FailureClass},
     sandbox::{Job, LineSink, Slot},
+    secrets::Mask,
 };
 
 /// Ansible's exit code for an unreachable host.
 const EXIT_UNREACHABLE: i64 = 4;
-/// Maximum length of a role's result in bytes.
+/// Maximum length of a role's result in bytes, as it is stored.
 const RESULT_BYTES_MAX: usize = 16 * 1024;
 
 impl Attempt {
@@ -119,7 +120,7 @@ pub(super) struct Output {
     pub failure: Option<String>,
     /// Ansible's own lines, without the output of programs, up to [`RESULT_BYTES_MAX`].
     pub text: String,
-    /// Accepted values that a role set by `set_stats`.
+    /// Accepted values that a role set by `set_stats`. See [`stored_part`].
     pub results: BTreeMap<String, String>,
 }
 
@@ -134,23 +135,24 @@ struct ToLog<'a> {
     results: Results<'a>,
 }
 
-/// Values that a role set by `set_stats`. A role can set any number of them, of any length.
+/// Values that a role set by `set_stats`. A role can set any number of them.
 struct Results<'a> {
     /// True for names of results that are outputs. Others are not stored.
     takes: &'a (dyn Fn(&str) -> bool + Send + Sync),
-    /// The values of outputs, each up to [`RESULT_BYTES_MAX`].
+    /// The values of outputs, each as long as a line of the sandbox at most.
     kept: BTreeMap<String, String>,
+}
+
+/// The part of a role's result that is stored: its first [`RESULT_BYTES_MAX`] bytes, without a secret that is cut.
+pub(super) fn stored_part<'a>(result: &'a str, mask: &Mask) -> &'a str {
+    mask.beginning(result, RESULT_BYTES_MAX)
 }
 
 impl Results<'_> {
     /// Stores the values of outputs.
     fn keep(&mut self, results: BTreeMap<String, String>) {
-        for (name, mut value) in results {
-            if (self.takes)(&name) {
-                value.truncate(value.floor_char_boundary(RESULT_BYTES_MAX));
-                self.kept.insert(name, value);
-            }
-        }
+        let accepted = results.into_iter().filter(|(name, _)| (self.takes)(name));
+        self.kept.extend(accepted);
     }
 }
 
@@ -227,14 +229,10 @@ mod tests {
             let value = "x".repeat(100);
             results.keep(BTreeMap::from([
                 (format!("name-{number}"), value),
-                ("port".to_owned(), "é".repeat(RESULT_BYTES_MAX)),
+                ("port".to_owned(), number.to_string()),
             ]));
         }
-        let kept: Vec<(&str, usize)> = results
-            .kept
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.len()))
-            .collect();
-        assert_eq!(kept, [("port", RESULT_BYTES_MAX)]);
+        let last = BTreeMap::from([("port".to_owned(), "9999".to_owned())]);
+        assert_eq!(results.kept, last);
     }
 }

@@ -16,7 +16,7 @@ use super::{
     ansible::{self, Tasks},
     context::RunContext,
     detached::Detached,
-    execution::ended_badly,
+    execution::{ended_badly, stored_part},
     health::HealthWait,
     hosts,
     outcome::Ended,
@@ -73,8 +73,12 @@ impl Attempt {
             0 => {
                 self.until_healthy(&name, wait).await?;
                 // An output is stored in clear text.
+                let stored = |value: &str| {
+                    let value = stored_part(value, &self.run_context.mask);
+                    self.log.masked(value)
+                };
                 let results = output.results.into_iter();
-                let results = results.map(|(name, value)| (name, self.log.masked(&value)));
+                let results = results.map(|(name, value)| (name, stored(&value)));
                 self.configured(&name, &host, &item.described, &given, &results.collect())
                     .await
             }
@@ -246,6 +250,7 @@ impl Attempt {
                 routes: vec![route],
                 private_key,
             },
+            mask: self.run_context.mask.clone(),
         }
     }
 

@@ -33,7 +33,7 @@ pub use owner::owner_id;
 pub use queue::Slot;
 pub use session::{Meter, OutputLimits, Permit, Servers};
 
-use crate::ssh::ByteStream;
+use crate::{secrets::Mask, ssh::ByteStream};
 
 /// Starts sandboxes. Cheap to clone.
 #[derive(Clone)]
@@ -62,6 +62,8 @@ pub struct Job {
     pub argv: Vec<String>,
     /// The servers that it can connect to.
     pub servers: Servers,
+    /// Secrets that the reader of its lines masks. A line that is too long is not split within one.
+    pub mask: Arc<Mask>,
 }
 
 /// The reason why an execution was not completed.
@@ -216,7 +218,7 @@ async fn supervise(
     sink: &mut (dyn LineSink + Send),
 ) -> Result<i64, SandboxError> {
     if let Some(streams) = container.take_streams() {
-        session::run_session(streams, &job.servers, limits, sink).await?;
+        session::run_session(streams, job, limits, sink).await?;
     }
     let code = container.exit_code().await?;
     let complaints = container.complaints();

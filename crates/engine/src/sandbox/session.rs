@@ -36,7 +36,7 @@ use tokio_util::compat::{Compat, FuturesAsyncReadCompatExt, TokioAsyncReadCompat
 use tokio_util::sync::CancellationToken;
 use yamux::{Connection, ConnectionError, Mode};
 
-use super::{LineSink, SandboxError, ignore_write_errors::IgnoreWriteErrors, lines::Lines};
+use super::{Job, LineSink, SandboxError, ignore_write_errors::IgnoreWriteErrors, lines::Lines};
 use crate::ssh::{self, ByteStream, Route};
 
 /// Maximum number of streams of a session.
@@ -90,18 +90,18 @@ impl Servers {
     }
 }
 
-/// Communicates with a sandbox until its output ends.
+/// Communicates with a job's sandbox until its output ends.
 ///
 /// # Errors
 /// [`SandboxError::Protocol`] if the sandbox violates the protocol.
 pub async fn run_session(
     streams: impl AsyncRead + AsyncWrite + Unpin + Send,
-    servers: &Servers,
+    job: &Job,
     limits: OutputLimits,
     sink: &mut (dyn LineSink + Send),
 ) -> Result<(), SandboxError> {
     let (lines, mut printed) = mpsc::channel(1);
-    let conversation = carry(streams, servers, limits, lines);
+    let conversation = carry(streams, job, limits, lines);
     // The sink can wait for the disk; SSH continues meanwhile.
     let print = async {
         while let Some(lines) = printed.recv().await {
@@ -113,7 +113,7 @@ pub async fn run_session(
 
 async fn carry(
     streams: impl AsyncRead + AsyncWrite + Unpin + Send,
-    servers: &Servers,
+    job: &Job,
     limits: OutputLimits,
     lines: mpsc::Sender<Vec<String>>,
 ) -> Result<(), SandboxError> {
@@ -127,7 +127,7 @@ async fn carry(
     let ended = loop {
         tokio::select! {
             inbound = poll_fn(|cx| connection.poll_next_inbound(cx)) => match inbound {
-                Some(Ok(stream)) => served.push(serve(stream.compat(), servers, lines.clone(), meter.clone(), &over)),
+                Some(Ok(stream)) => served.push(serve(stream.compat(), job, lines.clone(), meter.clone(), &over)),
                 None | Some(Err(ConnectionError::Closed)) => break Ok(()),
                 // The container has ended in the middle of a frame: its exit code has the reason.
                 Some(Err(ConnectionError::Io(_))) => break Ok(()),
@@ -146,7 +146,7 @@ async fn carry(
 /// Handles one stream, depending on its first line.
 async fn serve(
     mut stream: Stream,
-    servers: &Servers,
+    job: &Job,
     lines: mpsc::Sender<Vec<String>>,
     meter: Arc<Mutex<Meter>>,
     over: &CancellationToken,
@@ -156,10 +156,12 @@ async fn serve(
     };
     match purpose.split_once(' ') {
         Some(("connect", number)) => tokio::select! {
-            () = connect(stream, servers, number) => {}
+            () = connect(stream, &job.servers, number) => {}
             () = over.cancelled() => {}
         },
-        None if purpose == "out" || purpose == "err" => print(stream, lines, meter).await,
+        None if purpose == "out" || purpose == "err" => {
+            print(stream, Lines::masked(job.mask.clone()), lines, meter).await;
+        }
         _ => tracing::debug!(
             purpose,
             "a sandbox opened a stream for nothing that we know"
@@ -197,16 +199,25 @@ async fn connect(mut stream: Stream, servers: &Servers, number: &str) {
 }
 
 /// Passes a program's output on, in lines.
-async fn print(mut stream: Stream, sink: mpsc::Sender<Vec<String>>, meter: Arc<Mutex<Meter>>) {
-    let mut lines = Lines::default();
+async fn print(
+    mut stream: Stream,
+    mut lines: Lines,
+    sink: mpsc::Sender<Vec<String>>,
+    meter: Arc<Mutex<Meter>>,
+) {
     let mut piece = vec![0; PIECE];
     while let Ok(count @ 1..) = stream.read(&mut piece).await {
-        let mut complete = match meter.lock().await.take(count).await {
+        let permit = meter.lock().await.take(count).await;
+        if !matches!(permit, Permit::Whole) {
+            // The limit can be within a secret of this line.
+            lines.rest();
+        }
+        let complete = match permit {
             Permit::Whole => lines.take(&piece[..count]),
-            Permit::Last(notice) => lines.rest().into_iter().chain([notice]).collect(),
+            Permit::Last(notice) => vec![notice],
             Permit::Nothing => continue,
         };
-        if !complete.is_empty() && sink.send(std::mem::take(&mut complete)).await.is_err() {
+        if !complete.is_empty() && sink.send(complete).await.is_err() {
             return;
         }
     }

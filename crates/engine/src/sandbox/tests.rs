@@ -92,6 +92,18 @@ async fn port() -> (TcpListener, Route) {
     (listener, route)
 }
 
+/// A job that can connect to these servers.
+fn job_with(routes: impl Into<Vec<Route>>) -> Job {
+    let servers = Servers {
+        routes: routes.into(),
+        ..Servers::default()
+    };
+    Job {
+        servers,
+        ..Job::default()
+    }
+}
+
 async fn answer(stream: &mut yamux::Stream) -> String {
     let mut line = Vec::new();
     let mut byte = [0];
@@ -105,19 +117,10 @@ async fn answer(stream: &mut yamux::Stream) -> String {
 async fn a_stalled_connection_delays_no_other_and_takes_a_windows_bytes() {
     let (stalled, stalled_route) = port().await;
     let (lively, lively_route) = port().await;
-    let servers = Servers {
-        routes: vec![stalled_route, lively_route],
-        ..Servers::default()
-    };
+    let job = job_with([stalled_route, lively_route]);
     let (ours, its) = tokio::io::duplex(4096);
     let session = tokio::spawn(async move {
-        run_session(
-            ours,
-            &servers,
-            OutputLimits::default(),
-            &mut Output::default(),
-        )
-        .await
+        run_session(ours, &job, OutputLimits::default(), &mut Output::default()).await
     });
     let inside = Inside::new(its);
 
@@ -166,20 +169,11 @@ impl openstack::Permit for Lease {
 #[tokio::test]
 async fn a_sandbox_reaches_no_server_any_more_when_the_lease_is_lost() {
     let (listener, route) = port().await;
-    let servers = Servers {
-        routes: vec![route],
-        ..Servers::default()
-    };
+    let job = job_with([route]);
     let (ours, its) = tokio::io::duplex(4096);
     let lease = Arc::new(Lease(AtomicBool::new(true)));
     let session = async move {
-        run_session(
-            ours,
-            &servers,
-            OutputLimits::default(),
-            &mut Output::default(),
-        )
-        .await
+        run_session(ours, &job, OutputLimits::default(), &mut Output::default()).await
     };
     tokio::spawn(openstack::while_permitted(lease.clone(), session));
     let inside = Inside::new(its);
@@ -208,19 +202,10 @@ async fn a_sandbox_reaches_no_server_any_more_when_the_lease_is_lost() {
 #[tokio::test]
 async fn a_server_that_the_step_does_not_have_is_refused_with_a_word() {
     let (_port, route) = port().await;
-    let servers = Servers {
-        routes: vec![route],
-        ..Servers::default()
-    };
+    let job = job_with([route]);
     let (ours, its) = tokio::io::duplex(4096);
     tokio::spawn(async move {
-        run_session(
-            ours,
-            &servers,
-            OutputLimits::default(),
-            &mut Output::default(),
-        )
-        .await
+        run_session(ours, &job, OutputLimits::default(), &mut Output::default()).await
     });
     let inside = Inside::new(its);
     for other in ["1", "-1", "127.0.0.1:22", "", "0 1"] {
@@ -270,7 +255,7 @@ async fn output_above_the_quota_is_dropped_with_a_word() {
     let (ours, its) = tokio::io::duplex(4096);
     let session = tokio::spawn(async move {
         let mut output = Output::default();
-        let ended = run_session(ours, &Servers::default(), limits, &mut output).await;
+        let ended = run_session(ours, &Job::default(), limits, &mut output).await;
         (ended, output.0)
     });
     let inside = Inside::new(its);
@@ -293,6 +278,47 @@ async fn output_above_the_quota_is_dropped_with_a_word() {
     );
 }
 
+/// The lines of a program that prints a text.
+async fn printed(job: Job, limits: OutputLimits, text: String) -> Vec<String> {
+    let (ours, its) = tokio::io::duplex(4096);
+    let session = tokio::spawn(async move {
+        let mut output = Output::default();
+        let ended = run_session(ours, &job, limits, &mut output).await;
+        (ended, output.0)
+    });
+    let inside = Inside::new(its);
+    let mut out = inside.stream("out").await;
+    out.write_all(text.as_bytes()).await.unwrap();
+    out.close().await.unwrap();
+    drop((out, inside));
+    let (ended, lines) = timeout(PATIENCE, session).await.unwrap().unwrap();
+    assert_eq!(ended, Ok(()));
+    lines
+}
+
+#[tokio::test]
+async fn neither_a_long_line_nor_the_quota_cuts_a_secret_in_two() {
+    let secret = "correct horse battery staple";
+    let job = Job::default();
+    job.mask.add(secret);
+    let whole = OutputLimits::default();
+    let long = format!("{}{secret}...", ".".repeat(256 * 1024 - 10));
+    let lines = printed(job.clone(), whole, long.clone()).await;
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines.concat(), long);
+    assert!(lines.iter().any(|line| line.contains(secret)), "{lines:?}");
+
+    // What is read at once ends within the secret at the latest.
+    let limits = OutputLimits {
+        bytes_max: 64 * 1024,
+        ..whole
+    };
+    let long = format!("{}{secret}...\n", ".".repeat(64 * 1024 - 10));
+    let lines = printed(job, limits, long).await;
+    assert!(lines.iter().all(|line| !line.contains("corr")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.contains("is not stored")));
+}
+
 #[tokio::test]
 async fn output_above_the_rate_waits_and_none_is_lost() {
     let limits = OutputLimits {
@@ -303,7 +329,7 @@ async fn output_above_the_rate_waits_and_none_is_lost() {
     let (ours, its) = tokio::io::duplex(4096);
     let session = tokio::spawn(async move {
         let mut output = Output::default();
-        let ended = run_session(ours, &Servers::default(), limits, &mut output).await;
+        let ended = run_session(ours, &Job::default(), limits, &mut output).await;
         (ended, output.0)
     });
     let inside = Inside::new(its);
@@ -369,9 +395,9 @@ proptest! {
                 hostile.shutdown().await
             };
             let read = tokio::spawn(async move { tokio::io::copy(&mut answers, &mut tokio::io::sink()).await });
-            let servers = Servers::default();
+            let job = Job::default();
             let mut output = Output::default();
-            let session = run_session(ours, &servers, OutputLimits::default(), &mut output);
+            let session = run_session(ours, &job, OutputLimits::default(), &mut output);
             let session = timeout(PATIENCE, async { tokio::join!(session, write) }).await;
             let (ended, _written) = session.expect("the session ends with its bytes");
             assert!(matches!(ended, Ok(()) | Err(SandboxError::Protocol(_))), "{ended:?}");

@@ -143,23 +143,46 @@ impl Mask {
 
     /// The text with secrets masked. Where secrets overlap, the union of both is masked.
     pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let Some(spans) = self.spans(text) else {
+            return Cow::Borrowed(HIDDEN);
+        };
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+        for (start, end) in spans {
+            out.push_str(&text[at..start]);
+            out.push_str(HIDDEN);
+            at = end;
+        }
+        out.push_str(&text[at..]);
+        Cow::Owned(out)
+    }
+
+    /// The beginning of a text, of at most this many bytes. It does not end within a secret, half of which would not be masked.
+    pub fn beginning<'a>(&self, text: &'a str, bytes_max: usize) -> &'a str {
+        let latest = text.floor_char_boundary(bytes_max);
+        // Without spans, the text is hidden as a whole.
+        let spans = self.spans(text).unwrap_or_default();
+        let mut spans = spans.into_iter();
+        let cut = spans.find(|(start, end)| *start < latest && latest < *end);
+        &text[..cut.map_or(latest, |(start, _)| start)]
+    }
+
+    /// The bounds of secrets in a text, in order. Secrets that overlap are one. `None` if there are too many words.
+    fn spans(&self, text: &str) -> Option<Vec<(usize, usize)>> {
         let known = self.words.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(finder) = &known.finder {
-            return masked(finder, text);
+            return find(finder, text);
         }
         drop(known);
         let mut known = self.words.write().unwrap_or_else(PoisonError::into_inner);
-        match known.finder() {
-            Some(finder) => masked(finder, text),
-            None => Cow::Borrowed(HIDDEN),
-        }
+        known.finder().and_then(|finder| find(finder, text))
     }
 }
 
-fn masked<'a>(finder: &NFA, text: &'a str) -> Cow<'a, str> {
-    let Ok(mut state) = finder.start_state(Anchored::No) else {
-        return Cow::Borrowed(HIDDEN);
-    };
+fn find(finder: &NFA, text: &str) -> Option<Vec<(usize, usize)>> {
+    let mut state = finder.start_state(Anchored::No).ok()?;
     // Words have whole characters, so their bounds are bounds of characters.
     let mut spans: Vec<(usize, usize)> = Vec::new();
     for (at, byte) in text.bytes().enumerate() {
@@ -175,17 +198,7 @@ fn masked<'a>(finder: &NFA, text: &'a str) -> Cow<'a, str> {
         }
         spans.push((start, end));
     }
-    if spans.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
-    for (start, end) in spans {
-        out.push_str(&text[at..start]);
-        out.push_str(HIDDEN);
-        at = end;
-    }
-    out.push_str(&text[at..]);
-    Cow::Owned(out)
+    Some(spans)
 }
 
 impl std::fmt::Debug for Mask {
@@ -246,6 +259,19 @@ mod tests {
             masked(&["pass", "passphrase"], "my passphrase, my pass"),
             "my ***, my ***"
         );
+    }
+
+    #[test]
+    fn a_text_is_shortened_beside_a_secret() {
+        let mask = Mask::default();
+        mask.add("hunter2");
+        let beginning = |bytes_max| mask.beginning("über hunter2 all", bytes_max);
+        assert_eq!(beginning(100), "über hunter2 all");
+        assert_eq!(beginning(13), "über hunter2");
+        for within in 6..13 {
+            assert_eq!(beginning(within), "über ");
+        }
+        assert_eq!(beginning(1), "", "within a character");
     }
 
     #[test]

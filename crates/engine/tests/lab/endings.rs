@@ -410,6 +410,22 @@ async fn a_run_that_cannot_begin_has_failed_and_can_be_resumed() {
 }
 
 #[tokio::test]
+async fn of_two_changes_at_once_one_is_refused_and_told_of_the_other() {
+    let bench = Bench::new().await;
+    let deployment = bench.deployed(TWO_SERVERS).await;
+    let (engine, actor) = (&bench.engine, &bench.actor);
+    let undeploy = || engine.undeploy(actor, &deployment, Force::No);
+    match tokio::join!(undeploy(), undeploy()) {
+        (Ok(first), Err(Error::Busy(run))) | (Err(Error::Busy(run)), Ok(first)) => {
+            assert_eq!(run, first.run);
+            bench.until_state(&run, RunState::Succeeded).await;
+        }
+        both => panic!("one of them: {both:?}"),
+    }
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn of_two_resume_requests_one_succeeds() {
     let bench = Bench::new().await;
     bench.lab.faults().add(Fault::Call(CallFault {

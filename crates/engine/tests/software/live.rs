@@ -131,6 +131,7 @@ async fn every_form_of_a_program_is_live_as_it_was_written_and_hides_what_it_mus
     assert_eq!(out(": Script"), ["by script: with an argument"]);
     assert_eq!(out("Raw"), ["by raw"]);
     assert_eq!(out("Loop"), ["item one", "item two"]);
+    assert_eq!(out("Polled"), ["by polling"]);
     assert_eq!(out("Secret in two pieces"), ["the word is ***"]);
     assert_eq!(out("Colours"), ["\u{1b}[32mgrün\u{1b}[0m 10 %\r100 %"]);
     assert_eq!(out("Hidden"), [""; 0]);

@@ -316,6 +316,27 @@ impl Transaction {
         .map_err(self.failed())
     }
 
+    /// Id of the deployment's run that has not ended and is no command. There is at most one.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn run_change_at_work(
+        &mut self,
+        tenant: &Tenant,
+        deployment: &str,
+    ) -> Result<Option<String>> {
+        sqlx::query_scalar(
+            "SELECT id FROM runs WHERE deployment = $1 AND cloud = $2 AND project_id = $3 \
+             AND state NOT IN ('succeeded', 'failed', 'cancelled') AND kind <> 'command'",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(self.connection())
+        .await
+        .map_err(self.failed())
+    }
+
     /// Inserts a queued run with its steps, its first event and the present content of its deployment; this server holds it.
     /// [`Outcome::Conflict`] if both it and an active run of the deployment are no commands.
     ///
@@ -533,4 +554,42 @@ pub(crate) fn shown(row: &Row) -> sqlx::Result<Run> {
         log_deleted: row.try_get("log_deleted")?,
         steps: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Database, deployment_insert_with_run, strangers, tenant};
+
+    #[tokio::test]
+    async fn a_deployment_has_one_change_at_work() {
+        for database in Database::each().await {
+            let (store, tenant) = (&database.store, tenant());
+            deployment_insert_with_run(store, &tenant, "d", "r").await;
+            let mut transaction = store.begin("testing").await.unwrap();
+            let workflow = Workflow::default();
+            let second = NewRun {
+                id: "s",
+                deployment: "d",
+                kind: RunKind::Update,
+                forced: false,
+                rolls_back: false,
+                roll_back: None,
+                scaling: None,
+                command: None,
+                workflow: &workflow,
+                changes: None,
+                author: "demo",
+                author_id: "demo-id",
+            };
+            let inserted = transaction.run_insert(&tenant, second).await;
+            assert_eq!(inserted.unwrap(), Outcome::Conflict);
+            let at_work = transaction.run_change_at_work(&tenant, "d").await.unwrap();
+            assert_eq!(at_work.as_deref(), Some("r"));
+            for stranger in strangers() {
+                let hidden = transaction.run_change_at_work(&stranger, "d").await;
+                assert_eq!(hidden.unwrap(), None);
+            }
+        }
+    }
 }

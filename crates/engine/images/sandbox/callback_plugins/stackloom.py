@@ -17,21 +17,26 @@ DOCUMENTATION = """
     description: One JSON object a line for plays, tasks and results.
 """
 
-# The texts of a result are at most this long in JSON, all together. The engine splits a line of 256 KiB, which it cannot read then.
+# The texts of a result are at most this long in JSON, all together, and so is a value of `set_stats`. The engine splits a line of
+# 256 KiB, which it cannot read then.
 LONGEST = 192 * 1024
 # So is the item of a loop.
 LONGEST_ITEM = 300
 PACKAGES = ("apt", "dnf", "dnf5", "yum", "package")
 PROGRAMS = ("command", "shell", "script", "raw")
-# What a role tells is kept as an attribute.
-LONGEST_TOLD = 16 * 1024
+
+
+def beginning(text, room):
+    """The beginning of a text, of limited length in JSON."""
+    kept = text[:max(room, 0)]
+    while kept and (size := len(json.dumps(kept))) > room:
+        kept = kept[:len(kept) * room // size]
+    return kept
 
 
 def cut(text, room):
     """Text of limited length in JSON. It is cut between lines: half a secret would not be recognized as one."""
-    kept = text[:max(room, 0)]
-    while kept and (size := len(json.dumps(kept))) > room:
-        kept = kept[:len(kept) * room // size]
+    kept = beginning(text, room)
     if len(kept) == len(text):
         return text
     kept = kept.rpartition("\n")[0]
@@ -124,6 +129,6 @@ class CallbackModule(CallbackBase):
         told = {str(name): value if isinstance(value, str) else json.dumps(value, default=str)
                 for name, value in stats.custom.get("_run", {}).items()}
         self._say("stats", hosts=hosts)
-        # A line for each: all in one could be too long.
+        # A line for each: all in one could be too long. The engine keeps less, and knows the secrets at which not to cut.
         for name, value in told.items():
-            self._say("stats", hosts={}, told={name: value[:LONGEST_TOLD]})
+            self._say("stats", hosts={}, told={name: beginning(value, LONGEST)})

@@ -20,14 +20,18 @@ use super::{
     outcome::Ended,
     step::{Attempt, StepResult},
 };
-use crate::{catalog::Files, secrets::CommandContent, ssh::Route};
+use crate::{
+    catalog::Files,
+    secrets::{CommandContent, Mask},
+    ssh::Route,
+};
 
 const ROLE: &str = "command";
 const TASKS: &str = include_str!("script.yml");
 /// Number of tries to reach the server before anything is started there.
 const TRIES: u32 = 3;
-/// Maximum number of characters of a script's errors in the step's error.
-const ERROR_CHARS_MAX: usize = 300;
+/// Maximum number of bytes of a script's errors in the step's error.
+const ERROR_BYTES_MAX: usize = 300;
 /// Results of the role.
 const STATUS: &str = "command_status";
 const ERRORS: &str = "command_errors";
@@ -72,9 +76,8 @@ impl Attempt {
             return Err(ended_badly(&server, output.code, output.failure.as_deref()));
         }
         match content {
-            CommandContent::Script { .. } => {
-                script_outcome(&output).map_err(|why| Ended::lasting(self.log.masked(&why)))
-            }
+            CommandContent::Script { .. } => script_outcome(&output, &self.run_context.mask)
+                .map_err(|why| Ended::lasting(self.log.masked(&why))),
             CommandContent::Playbook { .. } | CommandContent::Item { .. } => Ok(()),
         }
     }
@@ -182,7 +185,7 @@ impl Attempt {
 }
 
 /// An error in words, if the script failed.
-fn script_outcome(output: &Output) -> Result<(), String> {
+fn script_outcome(output: &Output, mask: &Mask) -> Result<(), String> {
     let result = |name: &str| {
         let decoded = output
             .results
@@ -195,7 +198,7 @@ fn script_outcome(output: &Output) -> Result<(), String> {
         Some(code) => {
             let errors = result(ERRORS).unwrap_or_default();
             let last = errors.lines().next_back().unwrap_or_default();
-            let last: String = last.chars().take(ERROR_CHARS_MAX).collect();
+            let last = mask.beginning(last, ERROR_BYTES_MAX);
             let why = if last.is_empty() {
                 String::new()
             } else {
@@ -213,14 +216,17 @@ mod tests {
 
     fn ended(status: &str, errors: &str) -> Result<(), String> {
         let results = [(STATUS, status), (ERRORS, errors)];
-        script_outcome(&Output {
+        let output = Output {
             code: 0,
             failure: None,
             text: String::new(),
             results: results
                 .map(|(name, text)| (name.to_owned(), STANDARD.encode(text)))
                 .into(),
-        })
+        };
+        let mask = Mask::default();
+        mask.add("hunter2");
+        script_outcome(&output, &mask)
     }
 
     #[test]
@@ -231,6 +237,11 @@ mod tests {
         assert_eq!(ended("3", "").unwrap_err(), "it ended with exit code 3");
         let long = ended("1", &"x".repeat(5000)).unwrap_err();
         assert!(long.len() < 400, "{long}");
+        let secret = ended("1", &format!("{}hunter2", ".".repeat(295))).unwrap_err();
+        assert!(
+            secret.ends_with("...") && !secret.contains("hunt"),
+            "it is not cut in two"
+        );
     }
 
     #[test]
@@ -241,6 +252,6 @@ mod tests {
             text: String::new(),
             results: Default::default(),
         };
-        assert!(script_outcome(&output).is_err());
+        assert!(script_outcome(&output, &Mask::default()).is_err());
     }
 }

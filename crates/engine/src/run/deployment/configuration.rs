@@ -9,6 +9,7 @@ use planner::software::{Tool, UNGROUPED};
 use serde_json::{Map, Value, json};
 
 use super::structured;
+use crate::{run::execution::stored_part, secrets::Mask};
 
 /// Number of lines of a program's errors in the step's error.
 const ERROR_LINES: usize = 10;
@@ -139,17 +140,22 @@ impl Configuration {
         BUILT_IN.contains(&result) || number.is_some_and(|number| number < self.outputs.len())
     }
 
-    /// The attributes of the deployment, from the sandbox's results.
+    /// The attributes of the deployment, from the sandbox's results. A long one is not cut within a secret.
     ///
     /// # Errors
     /// The failure that the results tell: a status other than 0, or an output that means one.
     pub fn outcome(
         &self,
         results: &BTreeMap<String, String>,
+        mask: &Mask,
     ) -> Result<Map<String, Value>, String> {
         let decoded = |name: &str| {
-            let bytes = STANDARD.decode(results.get(name)?).ok()?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
+            let encoded = results.get(name)?;
+            // The sandbox sends the beginning of a long value: four letters are three bytes.
+            let whole = encoded.get(..encoded.len() / 4 * 4)?;
+            let bytes = STANDARD.decode(whole).ok()?;
+            let text = String::from_utf8_lossy(&bytes);
+            Some(stored_part(&text, mask).to_owned())
         };
         let mut attributes = Map::new();
         for (number, name) in self.outputs.iter().enumerate() {
@@ -309,11 +315,12 @@ mod tests {
     #[test]
     fn outputs_keep_their_text() {
         let config = script(json!({"outputs": [{"name": "said"}, {"name": "other"}]}));
-        let outcome = configuration(&config).outcome(&results(&[
+        let results = results(&[
             ("output_0", "[1, 2]\n"),
             ("deploy_stdout", "{{ x }}\n"),
             ("deploy_status_code", "0"),
-        ]));
+        ]);
+        let outcome = configuration(&config).outcome(&results, &Mask::default());
         assert_eq!(
             Value::Object(outcome.unwrap()),
             json!({
@@ -323,9 +330,24 @@ mod tests {
     }
 
     #[test]
+    fn a_long_output_is_not_cut_within_a_secret() {
+        let config = script(json!({"outputs": [{"name": "said"}]}));
+        let mask = Mask::default();
+        mask.add("hunter2");
+        let said = format!("{}hunter2{}", ".".repeat(16 * 1024 - 3), ".".repeat(50));
+        let mut results = results(&[("output_0", &said)]);
+        // The sandbox has cut it.
+        let encoded = results.get_mut("output_0").unwrap();
+        encoded.truncate(encoded.len() - 3);
+        let outcome = configuration(&config).outcome(&results, &mask).unwrap();
+        assert_eq!(outcome["said"].as_str(), Some(&said[..16 * 1024 - 3]));
+    }
+
+    #[test]
     fn a_bad_status_and_an_error_output_are_failures() {
         let config = script(json!({"outputs": [{"name": "wrong", "error_output": true}]}));
-        let outcome = |all: &[(&str, &str)]| configuration(&config).outcome(&results(all));
+        let outcome =
+            |all: &[(&str, &str)]| configuration(&config).outcome(&results(all), &Mask::default());
         let lines: String = (0..20).map(|line| format!("line {line}\n")).collect();
         let failure =
             outcome(&[("deploy_stderr", &lines), ("deploy_status_code", "3")]).unwrap_err();

@@ -231,7 +231,8 @@ impl Attempt {
         if configuration.tool == Tool::Ansible {
             playbook_results(&output.text, &mut output.results);
         }
-        configuration.outcome(&output.results).map_err(|why| {
+        let outcome = configuration.outcome(&output.results, &self.run_context.mask);
+        outcome.map_err(|why| {
             let why = self.log.masked(&why);
             Ended::lasting(format!("`{name}` failed on `{host}`: {why}"))
         })

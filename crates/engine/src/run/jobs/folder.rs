@@ -190,6 +190,32 @@ mod tests {
     }
 
     #[test]
+    fn a_step_waits_until_cloud_init_has_ended_and_says_so() {
+        let root = tempfile::tempdir().unwrap();
+        let cloud_init = root.path().join("run/cloud-init");
+        std::fs::create_dir_all(&cloud_init).unwrap();
+        // Not the files of the computer that runs the test.
+        let script = ["/run/", "/var/", "/usr/"]
+            .iter()
+            .fold(LOCKS.to_owned(), |script, folder| {
+                script.replace(folder, &format!("$ROOT{folder}"))
+            });
+        let locks = || {
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", script.as_str(), "sh", "1"]);
+            let output = shell.env("ROOT", root.path()).output().unwrap();
+            let said = String::from_utf8(output.stdout).unwrap();
+            (output.status.code(), said)
+        };
+        assert_eq!(locks(), (Some(0), String::new()), "a server without it");
+        std::fs::write(cloud_init.join("status.json"), "{}").unwrap();
+        let waited = "cloud-init has not ended\n".to_owned();
+        assert_eq!(locks(), (Some(1), waited));
+        std::fs::write(cloud_init.join("result.json"), "{}").unwrap();
+        assert_eq!(locks(), (Some(0), String::new()));
+    }
+
+    #[test]
     fn a_shell_reads_a_quoted_word_as_it_is() {
         assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
     }

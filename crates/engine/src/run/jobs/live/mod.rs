@@ -326,6 +326,8 @@ impl Driver {
 
     async fn piece(&mut self, piece: Piece) {
         match piece {
+            // The quota may have cut a line within a secret, so its beginning is not logged either.
+            _ if self.is_over => {}
             Piece::Program(name) => self.follow(name),
             Piece::Output(name, output) => {
                 self.output(&name, &output).await;
@@ -541,9 +543,6 @@ impl Driver {
     /// Measures output, and waits where it comes too fast. True if the quota is used up: nothing more is followed then.
     async fn is_cut(&mut self, output: &Output) -> bool {
         let (Output::Out(bytes) | Output::Err(bytes)) = output;
-        if self.is_over {
-            return true;
-        }
         if let Permit::Last(notice) = self.meter.take(bytes.len()).await {
             self.log
                 .warn(notice.trim_start_matches("[WARNING]: "))

@@ -70,6 +70,14 @@ impl Bench {
         self.driver.piece(piece).await;
     }
 
+    /// Time passes without output.
+    async fn is_silent_for(&mut self, seconds: u64) {
+        let current = self.driver.current.as_mut().unwrap();
+        current.since -= Duration::from_secs(seconds);
+        current.say_at -= Duration::from_secs(seconds);
+        self.driver.tick().await;
+    }
+
     /// The lines of a result that are still to be logged.
     async fn ends(&mut self, program: Option<&str>, output: &str) -> Vec<String> {
         let lines = output.lines();
@@ -118,6 +126,46 @@ async fn the_output_of_a_program_that_was_followed_to_its_end_is_not_in_its_resu
     let rest = bench.ends(Some(NAME), "one\ntw").await;
     assert!(rest.is_empty(), "{rest:?}");
     assert_eq!(bench.logged().await, ["one", "tw"]);
+}
+
+#[tokio::test]
+async fn a_line_that_the_quota_cuts_is_not_logged() {
+    let mut bench = Bench::new().await;
+    bench.task(TaskKind::Other).await;
+    bench.follow();
+    bench.driver.meter = Meter::new(OutputLimits {
+        bytes_max: 10,
+        ..OutputLimits::default()
+    });
+    bench.prints("one\nsecr").await;
+    bench.prints("et\ntwo\n").await;
+    let complete = Piece::Complete(NAME.into(), Ok(()));
+    bench.driver.piece(complete).await;
+    let logged = bench.logged().await;
+    assert_eq!(logged.len(), 2, "{logged:?}");
+    assert!(logged[0] == "one" && logged[1].contains("is not stored"));
+}
+
+#[tokio::test]
+async fn a_silent_task_is_said_to_run_less_and_less_often_until_it_has_output() {
+    let mut bench = Bench::new().await;
+    bench.task(TaskKind::Other).await;
+    bench.follow();
+    for seconds in [8, 2, 18, 2, 38, 2] {
+        bench.is_silent_for(seconds).await;
+    }
+    bench.prints("one\n").await;
+    for seconds in [8, 2] {
+        bench.is_silent_for(seconds).await;
+    }
+    let expected = [
+        "Still running after 10 s",
+        "Still running after 30 s",
+        "Still running after 70 s",
+        "one",
+        "Still running after 80 s",
+    ];
+    assert_eq!(bench.logged().await, expected);
 }
 
 #[tokio::test]
