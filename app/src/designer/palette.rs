@@ -81,55 +81,55 @@ pub fn Contents(
         }
     };
     view! {
-            <div class="panel-tabs" role="tablist" aria-label="Palette" on:keydown=on_key>
-                {Tab::ALL.iter().enumerate().map(|(index, one)| view! {
-                    <button
-                        type="button" role="tab" id=format!("palette-tab-{index}") aria-controls="palette-list"
-                        aria-selected=move || (tab.get() == *one).to_string()
-                        tabindex=move || if tab.get() == *one { "0" } else { "-1" }
-                        on:click=move |_| tab.set(*one)
-                    >
-                        {one.title()}
-                    </button>
-                }).collect_view()}
-            </div>
-            <div class="panel-search">
-                <label class="search">
-                    <Icon name="search" />
-                    <span class="sr-only">"Search the palette"</span>
-                    <input
-                        class="input" type="search" placeholder="Search" autocomplete="off"
-                        prop:value=move || search.get() on:input=move |event| search.set(event_target_value(&event))
-                        on:keydown=on_search_key
-                    />
-                </label>
-            </div>
-            <div class="palette-list" role="tabpanel" id="palette-list" aria-label=move || tab.get().title()>
-                {move || match tab.get() {
-                    Tab::Resources | Tab::Catalogue if is_searching.get() => view! { <Found workspace stage search carried /> }.into_any(),
-                    Tab::Resources => view! { <Resources workspace stage carried /> }.into_any(),
-                    Tab::Catalogue => view! { <Components workspace stage carried /> }.into_any(),
-                    Tab::Outline => view! { <Outline workspace search /> }.into_any(),
-                }}
-            </div>
-            {move || carried.get().map(|carried| {
-                let hint = workspace.hint.get();
-                let over = hint.is_some();
-                view! {
-                    <div class="carried" data-over=over.then_some("true") style:transform=format!("translate({}px, {}px)", carried.x + 10.0, carried.y + 10.0)>
-                        <span class="carried-card">
-                            <TypeIcon resource_type=carried.entry.resource_type category=carried.entry.category stage />
-                            {carried.entry.title}
+        <div class="panel-tabs" role="tablist" aria-label="Palette" on:keydown=on_key>
+            {Tab::ALL.iter().enumerate().map(|(index, one)| view! {
+                <button
+                    type="button" role="tab" id=format!("palette-tab-{index}") aria-controls="palette-list"
+                    aria-selected=move || (tab.get() == *one).to_string()
+                    tabindex=move || if tab.get() == *one { "0" } else { "-1" }
+                    on:click=move |_| tab.set(*one)
+                >
+                    {one.title()}
+                </button>
+            }).collect_view()}
+        </div>
+        <div class="panel-search">
+            <label class="search">
+                <Icon name="search" />
+                <span class="sr-only">"Search the palette"</span>
+                <input
+                    class="input" type="search" placeholder="Search" autocomplete="off"
+                    prop:value=move || search.get() on:input=move |event| search.set(event_target_value(&event))
+                    on:keydown=on_search_key
+                />
+            </label>
+        </div>
+        <div class="palette-list" role="tabpanel" id="palette-list" aria-label=move || tab.get().title()>
+            {move || match tab.get() {
+                Tab::Resources | Tab::Catalogue if is_searching.get() => view! { <Found workspace stage search carried /> }.into_any(),
+                Tab::Resources => view! { <Resources workspace stage carried /> }.into_any(),
+                Tab::Catalogue => view! { <Components workspace stage carried /> }.into_any(),
+                Tab::Outline => view! { <Outline workspace search /> }.into_any(),
+            }}
+        </div>
+        {move || carried.get().map(|carried| {
+            let hint = workspace.hint.get();
+            let over = hint.is_some();
+            view! {
+                <div class="carried" data-over=over.then_some("true") style:transform=format!("translate({}px, {}px)", carried.x + 10.0, carried.y + 10.0)>
+                    <span class="carried-card">
+                        <TypeIcon resource_type=carried.entry.resource_type category=carried.entry.category stage />
+                        {carried.entry.title}
+                    </span>
+                    {hint.map(|hint| view! {
+                        <span class="hint" data-refused=hint.refused.then_some("true")>
+                            <Icon name=if hint.refused { "ban" } else { "plus" } />
+                            {hint.text}
                         </span>
-                        {hint.map(|hint| view! {
-                            <span class="hint" data-refused=hint.refused.then_some("true")>
-                                <Icon name=if hint.refused { "ban" } else { "plus" } />
-                                {hint.text}
-                            </span>
-                        })}
-                    </div>
-                }
-            })}
+                    })}
+                </div>
+            }
+        })}
     }
 }
 
