@@ -78,6 +78,8 @@ test('a piece that does not come is told, and asked for again', async ({ page })
   await page.unroute('**/split_forms.wasm');
   await inspector.getByRole('button', { name: 'Try again' }).click();
   await expect(inspector.getByLabel('Design name')).toBeVisible();
+  // One attempt is for all parts of the piece.
+  await expect(page.getByRole('tablist', { name: 'Palette' })).toBeVisible();
   expect(await canvas.boundingBox()).toEqual(place);
   await canvas.click({ button: 'right', position: { x: 40, y: 200 } });
   await expect(page.getByRole('menu', { name: 'Actions' })).toBeVisible();

@@ -1,7 +1,7 @@
 //! Parts of the designer beside and over the drawing: the palette, the inspector, the map, the list of choices, the list
 //! of problems, the context menu, and the note on the deployment to update. Their code is the piece `forms` (see
-//! [`lazy`](crate::lazy)). The browser loads it for palette and inspector as soon as the canvas is built. Until then
-//! placeholders keep the room.
+//! [`lazy`](crate::lazy)). The browser loads it as soon as the canvas is built. Until then placeholders keep the room of
+//! palette and inspector.
 
 use canvas::geometry::Size;
 use leptos::prelude::*;
@@ -17,7 +17,7 @@ use crate::{
     ui::{Icon, skeleton, use_toasts},
 };
 
-/// Rows of a panel's placeholder. On a phone they are as high as the inspector.
+/// Rows of a panel's placeholder. On a phone they are as high as the inspector, and the palette cuts them.
 const PLACEHOLDER_ROWS: usize = 8;
 
 /// The views of the piece.
@@ -54,8 +54,15 @@ pub(crate) fn forms_piece() -> Result<Forms, Missing> {
     })
 }
 
+/// Loads the piece, once for all parts of the page: if that fails, one more attempt is one for all of them.
+pub fn provide() {
+    let forms =
+        Load::<Forms>::new(|| async { forms_piece().await.map_err(|Missing| page_missing()) });
+    provide_context(forms);
+}
+
 fn forms() -> Load<Forms> {
-    Load::new(|| async { forms_piece().await.map_err(|Missing| page_missing()) })
+    expect_context()
 }
 
 /// The inspector.
@@ -146,7 +153,7 @@ pub fn DeploymentNote(
     /// The page's state.
     workspace: Workspace,
 ) -> impl IntoView {
-    let target = deployed::target();
+    let (target, forms) = (deployed::target(), forms());
     let placeholder = move || {
         view! {
             <div class="design-target" role="note" aria-label="Deployment to update" aria-busy="true">
@@ -159,7 +166,7 @@ pub fn DeploymentNote(
     };
     move || {
         let id = target.get()?;
-        Some(forms().view(placeholder, move |forms| {
+        Some(forms.view(placeholder, move |forms| {
             (forms.deployment)(workspace, id.clone())
         }))
     }

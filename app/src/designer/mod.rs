@@ -167,6 +167,7 @@ fn Designer(opened: Opened, name: RwSignal<Option<String>>) -> impl IntoView {
     } = opened;
     let workspace = Workspace::open(&design, places, types, preview);
     actions::provide(workspace);
+    forms::provide();
     use_frame().actions(move || view! { <HeaderActions workspace /> });
     Effect::new(move |_| {
         name.try_set(Some(workspace.saving.name.get()));
