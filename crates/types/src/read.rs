@@ -193,7 +193,7 @@ fn presets(node: &Node) -> Vec<(String, Value)> {
 }
 
 fn rules(node: &Node) -> Result<Vec<Rule>, String> {
-    let items = node.items().unwrap_or_default().iter();
+    let items = node.items().ok_or("`rules` takes a list")?.iter();
     items.map(|item| rule(&item.value)).collect()
 }
 
@@ -224,11 +224,8 @@ fn when(node: &Node) -> Result<When, String> {
         one => vec![one],
     };
     let conditions = entries.iter();
-    Ok(When::Is(
-        conditions
-            .map(|entry| (entry.key.clone(), values(&entry.value)))
-            .collect(),
-    ))
+    let conditions = conditions.map(|entry| (entry.key.clone(), values(&entry.value)));
+    Ok(When::Is(conditions.collect()))
 }
 
 fn constraints(word: &str, node: &Node) -> Result<Vec<Constraint>, String> {
@@ -274,4 +271,40 @@ fn strings(node: &Node) -> Result<Vec<String>, String> {
 /// A value of a type with a JSON representation.
 fn word<T: serde::de::DeserializeOwned>(node: &Node) -> Result<T, String> {
     serde_json::from_value(node.to_json()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_rule_takes_one_name_or_value_for_a_list_of_them() {
+        let rules = |text: &str| resource_type(text).map(|described| described.rules);
+        let given = Rule {
+            when: Some(When::Given("profile".to_owned())),
+            needs: vec!["ca_id".to_owned()],
+            ..Rule::default()
+        };
+        let one = "rules: [{when: profile, needs: ca_id}]";
+        let list = "rules: [{when: profile, needs: [ca_id]}]";
+        assert_eq!(rules(one), Ok(vec![given.clone()]));
+        assert_eq!(rules(list), Ok(vec![given]));
+        let is = Rule {
+            when: Some(When::Is(BTreeMap::from([
+                ("port".to_owned(), vec![json!(80)]),
+                ("protocol".to_owned(), vec![json!("HTTP"), json!("HTTPS")]),
+            ]))),
+            ..Rule::default()
+        };
+        let values = "rules: [{when: {port: 80, protocol: [HTTP, HTTPS]}}]";
+        assert_eq!(rules(values), Ok(vec![is]));
+        let unknown = rules("rules: [{wants: ca_id}]");
+        assert_eq!(unknown, Err("`wants` is no word of a rule".to_owned()));
+        let map = rules("rules: {needs: ca_id}");
+        assert_eq!(map, Err("`rules` takes a list".to_owned()));
+    }
 }
