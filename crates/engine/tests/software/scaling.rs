@@ -355,13 +355,13 @@ async fn a_group_grows_and_shrinks_behind_its_proxy_without_a_failed_request() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
 async fn a_group_shrinks_behind_nginx_without_a_failed_request() {
-    shrinks_behind("nginx", 31).await;
+    Box::pin(shrinks_behind("nginx", 31)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
 async fn a_group_shrinks_behind_apache_without_a_failed_request() {
-    shrinks_behind("apache", 32).await;
+    Box::pin(shrinks_behind("apache", 32)).await;
 }
 
 /// Stops a member behind the proxy, which is found, and then scales the group from 2 to 1. The networks have the number.

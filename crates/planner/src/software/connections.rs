@@ -3,6 +3,8 @@
 //! An item can provide a capability with certain values only (`when` in its manifest): a web server with HTTPS is no backend
 //! of a proxy that speaks HTTP. Values that are known only during the run are not checked.
 
+use std::collections::HashMap;
+
 use hot::{diagnostic::Diagnostic, expr::Expr};
 use serde_json::Value;
 use types::{
@@ -79,35 +81,43 @@ pub(crate) fn wrong_counts(model: &Model, types: &Registry) -> Vec<Diagnostic> {
 
 /// Errors for connections to components that do not provide the capability. The passes have set all inputs.
 pub(crate) fn not_provided(model: &Model, types: &Registry) -> Vec<Diagnostic> {
+    let unmet = unmet(model, types);
+    if unmet.is_empty() {
+        return Vec::new();
+    }
     let mut found = Vec::new();
     for (name, spec) in model.iter() {
         // A requirement that opens no port uses the address only.
         for requirement in requirements(spec, types).filter(|one| one.opens) {
             let value = spec.properties.get(&requirement.name);
-            for provider in value.into_iter().flat_map(providers).filter_map(target) {
-                let unmet = model
-                    .get(provider)
-                    .and_then(|spec| unmet(spec, &requirement.capability, types));
-                let Some(Unmet {
-                    input,
-                    needed,
-                    present,
-                }) = unmet
-                else {
-                    continue;
-                };
-                let message = format!(
-                    "`{}` does not provide `{}` with `{input}: {}`, so `{}` cannot use it as `{}`; set `{input}` to `{needed}`, or \
-                     remove the connection",
-                    shown(provider),
-                    requirement.capability,
-                    shown(present),
-                    shown(name),
-                    requirement.name,
-                );
-                let path = format!("resources.{name}.properties.{}", requirement.name);
-                found.push(Diagnostic::error("capability-not-provided", path, message));
-            }
+            let connected = value.into_iter().flat_map(providers).filter_map(target);
+            let mut without = connected.filter_map(|provider| {
+                let unmet = unmet.get(&(provider, requirement.capability.as_str()))?;
+                Some((provider, unmet))
+            });
+            let Some((provider, unmet)) = without.next() else {
+                continue;
+            };
+            let Unmet {
+                input,
+                needed,
+                present,
+            } = unmet;
+            // A group can have hundreds of them.
+            let providers = match without.count() {
+                0 => format!("`{}` does not provide", shown(provider)),
+                more => format!("`{}` and {more} more do not provide", shown(provider)),
+            };
+            let message = format!(
+                "{providers} `{}` with `{input}: {}`, so `{}` cannot use it as `{}`; set `{input}` to `{needed}`, or remove the \
+                 connection",
+                requirement.capability,
+                shown(present),
+                shown(name),
+                requirement.name,
+            );
+            let path = format!("resources.{name}.properties.{}", requirement.name);
+            found.push(Diagnostic::error("capability-not-provided", path, message));
         }
     }
     found
@@ -120,20 +130,26 @@ struct Unmet<'a> {
     present: &'a str,
 }
 
-fn unmet<'a>(
-    provider: &'a ResourceSpec,
-    capability: &str,
-    types: &'a Registry,
-) -> Option<Unmet<'a>> {
-    let offered = item_of(provider, types)?.capability(capability)?;
-    offered.when.iter().find_map(|(input, needed)| {
-        let present = provider.properties.get(input)?.as_str()?;
-        (present != needed).then_some(Unmet {
-            input,
-            needed,
-            present,
-        })
-    })
+/// The conditions that components do not meet, by component and capability.
+fn unmet<'a>(model: &'a Model, types: &'a Registry) -> HashMap<(&'a str, &'a str), Unmet<'a>> {
+    let mut all = HashMap::new();
+    for (name, spec) in model.iter() {
+        let offered = item_of(spec, types).into_iter();
+        for capability in offered.flat_map(|item| &item.provides) {
+            let unmet = capability.when.iter().find_map(|(input, needed)| {
+                let present = spec.properties.get(input)?.as_str()?;
+                (present != needed).then_some(Unmet {
+                    input,
+                    needed,
+                    present,
+                })
+            });
+            if let Some(unmet) = unmet {
+                all.insert((name, capability.name.as_str()), unmet);
+            }
+        }
+    }
+    all
 }
 
 fn requirements<'a>(

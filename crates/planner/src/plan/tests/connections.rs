@@ -14,7 +14,7 @@ fn nginx() -> CatalogItem {
     item.unwrap()
 }
 
-/// The errors for a page with these properties and a proxy with these backends.
+/// The errors for two pages with these properties and a proxy with these backends.
 fn problems(page: &str, backends: &str) -> Vec<String> {
     let template = format!(
         "heat_template_version: 2021-04-16
@@ -32,6 +32,9 @@ resources:
   page:
     type: Stackloom::Catalog::nginx
     properties: {{host: {{get_resource: gate}}, listen_port: 8080{page}}}
+  twin:
+    type: Stackloom::Catalog::nginx
+    properties: {{host: {{get_resource: gate}}, listen_port: 8081{page}}}
   proxy:
     type: Stackloom::Catalog::haproxy
     properties: {{host: {{get_resource: gate}}, backends: {backends}}}
@@ -69,6 +72,14 @@ fn a_proxy_takes_no_backend_that_speaks_https() {
                     `proxy` cannot use it as `backends`; set `scheme` to `http`, or remove the connection";
     assert_eq!(problems(", scheme: https"), [expected]);
     assert_eq!(problems(", scheme: {get_param: scheme}"), [expected]);
+}
+
+#[test]
+fn several_backends_that_speak_https_are_one_error() {
+    let both = "[{get_resource: page}, {get_resource: twin}]";
+    let expected = "capability-not-provided resources.proxy.properties.backends: `page` and 1 more do not provide `http` with \
+                    `scheme: https`, so `proxy` cannot use it as `backends`; set `scheme` to `http`, or remove the connection";
+    assert_eq!(problems(", scheme: https", both), [expected]);
 }
 
 #[test]
