@@ -1,7 +1,7 @@
-//! Another version of an item on a deployment: it reaches one server after the other, and goes back if it fails.
+//! Another version of an item on a deployment: it reaches one server after the other, and goes back if its role or its health check fails.
 
 use api::{OnFailure, UpgradeRequest};
-use engine::catalog::Stage;
+use engine::catalog::{Files, Stage, pack};
 use tempfile::TempDir;
 use types::catalog::recipe::{Recipe, RecipeFile, RecipeOption};
 
@@ -50,6 +50,34 @@ fn word(version: &str, content: &str) -> Recipe {
     }
 }
 
+/// The files of an item.
+fn files(item: &Recipe) -> Files {
+    let files = item.files().into_iter();
+    files
+        .map(|(path, text)| (path, text.into_bytes()))
+        .collect()
+}
+
+/// The files of an item whose role succeeds, and whose health check always fails.
+fn never_healthy(item: &Recipe) -> Files {
+    let mut files = files(item);
+    let health = "health:
+  - title: The word is loud
+    command: grep loud /srv/word
+    interval: 1
+    deadline: 3
+";
+    files.get_mut("item.yml").unwrap().extend(health.bytes());
+    files
+}
+
+async fn publish(bench: &Bench, files: &Files) {
+    let archive = pack(files).unwrap();
+    let (engine, actor) = (&bench.engine, &bench.actor);
+    let published = engine.publish(actor, archive, None, Stage::Published);
+    published.await.unwrap();
+}
+
 /// Changes the deployment to a version, and waits for the end of the run.
 async fn upgrade(bench: &Bench, deployment: &str, version: &str) -> Run {
     let request = UpgradeRequest {
@@ -86,19 +114,13 @@ async fn versions(bench: &Bench, deployment: &str) -> (String, Vec<String>) {
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn a_new_version_rolls_out_and_a_bad_one_goes_back() {
     let bench = on_docker_with(ITEMS, "engine-upgrade", "172.31.57.0/24", BOOT).await;
-    let publish = async |recipe: Recipe| {
-        let published = bench
-            .engine
-            .publish_recipe(&bench.actor, &recipe, Stage::Published);
-        published.await.unwrap();
-    };
-    publish(word("1.0.0", "first, {{ tone }}\n")).await;
+    publish(&bench, &files(&word("1.0.0", "first, {{ tone }}\n"))).await;
     let started = bench.start(TEMPLATE).await;
     let (run, _) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let id = started.deployment.as_str();
 
-    publish(word("1.1.0", "second, {{ tone }}\n")).await;
+    publish(&bench, &files(&word("1.1.0", "second, {{ tone }}\n"))).await;
     let both = || vec!["1.1.0".to_owned(), "1.0.0".to_owned()];
     assert_eq!(versions(&bench, id).await, ("1.0.0".to_owned(), both()));
     each_server_has(&bench, id, "first, quiet").await;
@@ -124,22 +146,31 @@ async fn a_new_version_rolls_out_and_a_bad_one_goes_back() {
     assert_eq!(versions(&bench, id).await, ("1.1.0".to_owned(), both()));
     each_server_has(&bench, id, "second, quiet").await;
 
-    publish(word("1.2.0", "third, {{ no_such_option }}\n")).await;
-    let run = upgrade(&bench, id, "1.2.0").await;
-    assert_eq!(run.state, RunState::Failed);
-    let reached = run.steps.iter().find(|one| one.id == "word2:configure");
-    assert!(
-        reached.unwrap().started.is_none(),
-        "only the first one is reached"
-    );
-    bench
-        .eventually("the deployment returns to 1.1.0", async || {
-            let shown = bench.engine.deployment(&bench.tenant, id).await.unwrap();
-            shown.state == api::DeploymentState::Deployed
-        })
-        .await;
-    assert_eq!(versions(&bench, id).await.0, "1.1.0");
-    each_server_has(&bench, id, "second, quiet").await;
+    let bad_role = files(&word("1.2.0", "third, {{ no_such_option }}\n"));
+    let bad_health = never_healthy(&word("1.3.0", "fourth, {{ tone }}\n"));
+    for (version, bad, why) in [
+        ("1.2.0", bad_role, "no_such_option"),
+        ("1.3.0", bad_health, "is not healthy after"),
+    ] {
+        publish(&bench, &bad).await;
+        let run = upgrade(&bench, id, version).await;
+        assert_eq!(run.state, RunState::Failed);
+        let error = error_of(&run, "word1:configure");
+        assert!(error.contains(why), "{error}");
+        let reached = run.steps.iter().find(|one| one.id == "word2:configure");
+        assert!(
+            reached.unwrap().started.is_none(),
+            "only the first one is reached"
+        );
+        bench
+            .eventually("the deployment returns to 1.1.0", async || {
+                let shown = bench.engine.deployment(&bench.tenant, id).await.unwrap();
+                shown.state == api::DeploymentState::Deployed
+            })
+            .await;
+        assert_eq!(versions(&bench, id).await.0, "1.1.0");
+        each_server_has(&bench, id, "second, quiet").await;
+    }
     all_goes(bench, id).await;
 }
 
