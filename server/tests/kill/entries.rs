@@ -1,15 +1,15 @@
 //! The program is killed after each entry of a run's journal.
 //!
-//! A round is a deployment, a command on two of its servers, a suspension and a resumption of all of them, a snapshot, its restoration,
-//! and the undeployment. Each of these runs is killed as soon as its journal has the n-th entry that is no log line, and the program is
-//! started again. The usual test takes a few numbers by the day's date; `STACKLOOM_KILL_SEED` selects others. The ignored tests take
-//! all numbers, in [`PARTS`] parts.
+//! A round is a deployment, a command on two of its servers, a suspension and a resumption of all of them, a scaling up and down, the
+//! repair of two servers that were deleted behind its back, a snapshot, its restoration, and the undeployment. Each of these runs is
+//! killed as soon as its journal has the n-th entry that is no log line, and the program is started again. The usual test takes a few
+//! numbers by the day's date; `STACKLOOM_KILL_SEED` selects others. The ignored tests take all numbers, in [`PARTS`] parts.
 //!
 //! The lab is in memory. Its servers answer SSH, and sandboxes run, in this process ([`stand_in`]). So the runs also open and close the
 //! bastion, wait for SSH, change host keys and set up software.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     sync::{
         Arc,
@@ -25,9 +25,9 @@ use store::SealedKind;
 use tempfile::TempDir;
 
 use crate::{
-    clouds_file, demo,
+    clouds_file, demo, demo_session,
     program::{self, Program},
-    setting, stand_in, text,
+    setting, stand_in, text, until,
 };
 
 /// Minimum number of steps of the deployment.
@@ -35,6 +35,9 @@ const STEPS_MIN: usize = 30;
 
 /// Servers, each with a port and a floating IP, and with a volume.
 const SERVERS: usize = 5;
+
+/// The same with the private server and the member of the group.
+const ALL_SERVERS: usize = SERVERS + 2;
 
 /// Steps of the deployment that need what is inside servers.
 const INSIDE: [&str; 6] = [
@@ -45,6 +48,26 @@ const INSIDE: [&str; 6] = [
     "report:configure",
     "bastion:close",
 ];
+
+/// Steps of a repair of [`DELETED`].
+const REPAIRING: [&str; 4] = [
+    "app:create",
+    "setup:configure",
+    "web1:create",
+    "plug1:create",
+];
+
+/// Servers that are deleted behind the program's back: the private one, whose software is set up again, and one with a volume.
+const DELETED: [&str; 2] = ["app", "web1"];
+
+/// Changes of the servers' power, each with the state that they have then.
+const POWER: [(&str, &str); 2] = [("suspend", "SUSPENDED"), ("resume", "ACTIVE")];
+
+/// Scalings of the group, each with the size that it has then.
+const SCALINGS: [(&str, usize); 2] = [("scaling up", 2), ("scaling down", 1)];
+
+/// Runs that are killed by each usual test: its first number is an entry of all of them.
+const ALWAYS: [&str; 4] = ["scaling up", "scaling down", "repair", "snapshot"];
 
 /// A command on a public and on a private server.
 const PLAYBOOK: &str = "- hosts: all
@@ -67,7 +90,21 @@ const FEW: usize = 2;
 /// Number of ignored tests. They share the rounds, so that each takes minutes.
 const PARTS: usize = 4;
 
-/// A resource of each common kind, [`SERVERS`] public servers, and software on one of them and on a private one.
+/// A member of the group: a private server with software.
+const MEMBER: &str = "heat_template_version: 2021-04-16
+parameters:
+  net: {type: string}
+resources:
+  server:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_param: net}}]}
+  work: {type: Stackloom::Catalog::script, properties: {host: {get_resource: server}}}
+outputs:
+  address: {value: {get_attr: [server, first_address]}}
+";
+
+/// A resource of each common kind, [`SERVERS`] public servers, and software on one of them and on a private one. The software on the
+/// public one follows the members of a group.
 fn template() -> String {
     let mut text = "heat_template_version: 2021-04-16
 resources:
@@ -87,7 +124,16 @@ resources:
     type: OS::Nova::Server
     properties: {image: debian-12, flavor: m1.tiny, networks: [{port: {get_resource: inside}}]}
   setup: {type: Stackloom::Catalog::script, properties: {host: {get_resource: app}}}
-  report: {type: Stackloom::Catalog::script, properties: {host: {get_resource: web0}}}
+  farm:
+    type: OS::Heat::AutoScalingGroup
+    depends_on: sub
+    properties:
+      min_size: 1
+      max_size: 2
+      resource: {type: member.yaml, properties: {net: {get_resource: net}}}
+  report:
+    type: Stackloom::Catalog::script
+    properties: {host: {get_resource: web0}, arguments: {get_attr: [farm, outputs_list, address]}}
 "
     .to_owned();
     for n in 0..SERVERS {
@@ -124,9 +170,10 @@ struct Scene {
     program: Program,
     /// Kinds of the project's resources while the template is deployed, one per resource.
     kinds: Vec<String>,
-    /// Number of entries of the runs of a deployment, a command, a suspension, a resumption, a snapshot, a restoration and an
-    /// undeployment.
-    entries: [usize; 7],
+    /// The same while the group has another member.
+    scaled_kinds: Vec<String>,
+    /// Number of entries of a run that nothing disturbs, by kind of run.
+    entries: BTreeMap<&'static str, usize>,
     // Dropped last.
     _folder: TempDir,
 }
@@ -162,56 +209,59 @@ impl Scene {
             lab,
             program,
             kinds: Vec::new(),
-            entries: [0; 7],
+            scaled_kinds: Vec::new(),
+            entries: BTreeMap::new(),
             _folder: folder,
         };
         let started = scene.deploy("undisturbed").await;
         let run = text(&started, "run");
-        let deployed = scene.program.until_stored(&run, usize::MAX).await;
-        let ended = scene.succeeded(&run, "undisturbed").await;
-        let steps = ended["steps"].as_array().unwrap();
-        assert!(steps.len() >= STEPS_MIN, "{} steps", steps.len());
-        for id in INSIDE {
-            assert!(
-                steps.iter().any(|step| step["id"] == id),
-                "no {id}: {steps:#?}"
-            );
-        }
+        let ended = scene.undisturbed("deployment", &run).await;
+        assert!(ended["steps"].as_array().unwrap().len() >= STEPS_MIN);
+        has_steps(&ended, &INSIDE);
         scene.kinds = scene.kinds();
         assert!(scene.own_host_keys() >= 2, "of app and web0");
         let run = scene.command(&started).await;
-        let commanded = scene.program.until_stored(&run, usize::MAX).await;
-        scene.succeeded(&run, "undisturbed").await;
-        let run = scene.begin(&started, "suspend").await;
-        let suspended = scene.program.until_stored(&run, usize::MAX).await;
-        scene
-            .servers_are(&started, "SUSPENDED", "undisturbed")
-            .await;
-        let run = scene.begin(&started, "resume").await;
-        let resumed = scene.program.until_stored(&run, usize::MAX).await;
-        scene.servers_are(&started, "ACTIVE", "undisturbed").await;
+        scene.undisturbed("command", &run).await;
+        for (change, state) in POWER {
+            let run = scene.begin(&started, change).await;
+            scene.undisturbed(change, &run).await;
+            scene.servers_are(&started, state, "undisturbed").await;
+        }
+        for (scaling, size) in SCALINGS {
+            let run = scene.scale(&started, size).await;
+            scene.undisturbed(scaling, &run).await;
+            if size > 1 {
+                scene.scaled_kinds = scene.kinds();
+            }
+        }
+        assert!(scene.scaled_kinds.len() > scene.kinds.len());
+        let run = scene.repair(&started).await;
+        let ended = scene.undisturbed("repair", &run).await;
+        has_steps(&ended, &REPAIRING);
         let snapshot = scene.snapshot(&started).await;
-        let taken = scene.program.until_stored(&snapshot, usize::MAX).await;
+        scene.undisturbed("snapshot", &snapshot).await;
         scene
             .is_taken_once(&started, &snapshot, "undisturbed")
             .await;
         let run = scene.restore(&started, &snapshot).await;
-        let restored = scene.program.until_stored(&run, usize::MAX).await;
-        scene.succeeded(&run, "undisturbed").await;
+        scene.undisturbed("restoration", &run).await;
         let run = scene.undeploy(&started).await;
-        let undeployed = scene.program.until_stored(&run, usize::MAX).await;
-        scene.succeeded(&run, "undisturbed").await;
+        scene.undisturbed("undeployment", &run).await;
         scene.nothing_is_left("undisturbed").await;
-        let runs = [
-            deployed, commanded, suspended, resumed, taken, restored, undeployed,
-        ];
-        scene.entries = runs.map(|run| run.entries);
         scene
     }
 
     async fn deploy(&self, name: &str) -> Value {
-        let deployment = json!({"name": name, "template": template(), "parameters": {}});
+        let files = json!({"member.yaml": MEMBER});
+        let deployment = json!({"name": name, "template": template(), "files": files});
         self.program.post("/api/v1/deployments", &deployment).await
+    }
+
+    /// Waits for the end of a run, which succeeds, and keeps the number of its entries. Returns the run.
+    async fn undisturbed(&mut self, kind: &'static str, run: &str) -> Value {
+        let stored = self.program.until_stored(run, usize::MAX).await;
+        self.entries.insert(kind, stored.entries);
+        self.succeeded(run, "undisturbed").await
     }
 
     /// Begins a command. Returns the run.
@@ -231,6 +281,33 @@ impl Scene {
             text(started, "deployment")
         );
         text(&self.program.post(&path, &json!({})).await, "run")
+    }
+
+    /// Begins to give the group a size. Returns the run.
+    async fn scale(&self, started: &Value, size: usize) -> String {
+        let deployment = text(started, "deployment");
+        let path = format!("/api/v1/deployments/{deployment}/groups/farm/scale");
+        let scaled = self.program.post(&path, &json!({"size": size})).await;
+        text(&scaled, "run")
+    }
+
+    /// Deletes [`DELETED`] behind the program's back, and begins to repair what a check finds. Returns the run.
+    async fn repair(&self, started: &Value) -> String {
+        let path = format!("/api/v1/deployments/{}", text(started, "deployment"));
+        let shown = self.program.get(&path).await;
+        let resources = shown["resources"].as_array().unwrap().iter();
+        let session = Box::pin(demo_session(&clouds_file(&self.lab))).await;
+        for server in resources.filter(|one| DELETED.iter().any(|name| one["name"] == *name)) {
+            let id = text(server, "physical_id");
+            session.compute().server_delete(&id).await.unwrap();
+            let is_gone = || self.lab.model(|model| model.servers.get(&id).is_none());
+            until("the server is gone", is_gone).await;
+        }
+        let check = format!("{path}/check");
+        let check = self.program.post(&check, &json!({})).await;
+        let seen = json!({"check": check["id"]});
+        let repair = self.program.post(&format!("{path}/repair"), &seen).await;
+        text(&repair, "run")
     }
 
     /// Begins a snapshot. Returns the run, whose id is that of the snapshot, too.
@@ -304,8 +381,13 @@ impl Scene {
 
     /// Checks that a run has succeeded, and that it left what is deployed and nothing else.
     async fn all_is_there_once(&self, run: &str, label: &str) {
+        self.are_there_once(&self.kinds, run, label).await;
+    }
+
+    /// Checks that a run has succeeded, and that it left resources of these kinds and nothing else.
+    async fn are_there_once(&self, kinds: &[String], run: &str, label: &str) {
         self.succeeded(run, label).await;
-        assert_eq!(self.kinds(), self.kinds, "{label}: {:?}", self.left());
+        assert_eq!(self.kinds(), kinds, "{label}: {:?}", self.left());
         let tokens = self.program.sealed(SealedKind::Run).await;
         assert_eq!(tokens, 0, "{label}: the token is left in the database");
         assert!(self.own_host_keys() >= 2, "{label}: of app and web0");
@@ -319,7 +401,7 @@ impl Scene {
         );
         let servers = self.program.get(&path).await;
         let servers = servers.as_array().unwrap();
-        assert_eq!(servers.len(), SERVERS + 1, "{label}: {servers:#?}");
+        assert_eq!(servers.len(), ALL_SERVERS, "{label}: {servers:#?}");
         let is_so = servers.iter().all(|server| server["status"] == state);
         assert!(is_so, "{label}: not all are {state}: {servers:#?}");
     }
@@ -335,7 +417,7 @@ impl Scene {
         let ids: BTreeSet<&str> = parts
             .map(|part| part["snapshot_id"].as_str().unwrap())
             .collect();
-        let new = [["image"; SERVERS + 1].as_slice(), &["snapshot"; SERVERS]].concat();
+        let new = [["image"; ALL_SERVERS].as_slice(), &["snapshot"; SERVERS]].concat();
         assert_eq!(ids.len(), new.len(), "{label}: {taken:#}");
         let mut expected = self.kinds.clone();
         expected.extend(new.into_iter().map(str::to_owned));
@@ -351,8 +433,12 @@ impl Scene {
         }
     }
 
-    /// A deployment, a command, a suspension, a resumption, a snapshot, its restoration and an undeployment, each killed at its
-    /// n-th entry.
+    /// True if one of these runs has an n-th entry when nothing disturbs it.
+    fn have(&self, nth: usize, runs: &[&str]) -> bool {
+        runs.iter().any(|run| nth <= self.entries[*run])
+    }
+
+    /// All kinds of runs, each killed at its n-th entry.
     async fn round(&mut self, nth: usize) {
         let label = format!("deployment at entry {nth}");
         let started = self.deploy(&format!("entry-{nth}")).await;
@@ -360,24 +446,15 @@ impl Scene {
         self.killed(&run, nth, &label).await;
         self.all_is_there_once(&run, &label).await;
 
-        let [
-            _,
-            of_command,
-            of_suspension,
-            of_resumption,
-            of_snapshot,
-            of_restoration,
-            _,
-        ] = self.entries;
-        if nth <= of_command {
+        if self.have(nth, &["command"]) {
             let label = format!("command at entry {nth}");
             let run = self.command(&started).await;
             self.killed(&run, nth, &label).await;
             self.all_is_there_once(&run, &label).await;
         }
 
-        if nth <= of_suspension.max(of_resumption) {
-            for (change, state) in [("suspend", "SUSPENDED"), ("resume", "ACTIVE")] {
+        if self.have(nth, &["suspend", "resume"]) {
+            for (change, state) in POWER {
                 let label = format!("{change} at entry {nth}");
                 let run = self.begin(&started, change).await;
                 self.killed(&run, nth, &label).await;
@@ -386,7 +463,27 @@ impl Scene {
             }
         }
 
-        if nth <= of_snapshot.max(of_restoration) {
+        if self.have(nth, &["scaling up", "scaling down"]) {
+            for (scaling, size) in SCALINGS {
+                let label = format!("{scaling} at entry {nth}");
+                let run = self.scale(&started, size).await;
+                self.killed(&run, nth, &label).await;
+                let kinds = match size {
+                    1 => &self.kinds,
+                    _ => &self.scaled_kinds,
+                };
+                self.are_there_once(kinds, &run, &label).await;
+            }
+        }
+
+        if self.have(nth, &["repair"]) {
+            let label = format!("repair at entry {nth}");
+            let run = self.repair(&started).await;
+            self.killed(&run, nth, &label).await;
+            self.all_is_there_once(&run, &label).await;
+        }
+
+        if self.have(nth, &["snapshot", "restoration"]) {
             let label = format!("snapshot at entry {nth}");
             let snapshot = self.snapshot(&started).await;
             self.killed(&snapshot, nth, &label).await;
@@ -408,7 +505,16 @@ impl Scene {
 
     /// Number of entries of the longest run.
     fn longest(&self) -> usize {
-        self.entries.into_iter().max().unwrap()
+        self.entries.values().copied().max().unwrap()
+    }
+}
+
+/// Fails unless a run has these steps.
+fn has_steps(run: &Value, ids: &[&str]) {
+    let steps = run["steps"].as_array().unwrap();
+    for id in ids {
+        let has_it = steps.iter().any(|step| step["id"] == *id);
+        assert!(has_it, "no {id}: {steps:#?}");
     }
 }
 
@@ -424,9 +530,8 @@ async fn killed_at_some_entries_of_the_journal() {
     let seed = setting("STACKLOOM_KILL_SEED", u64::try_from(days).unwrap());
     let mut random = StdRng::seed_from_u64(seed);
     let mut scene = Scene::new().await;
-    // One of the numbers at which the short runs are killed, too.
-    let [_, _, _, _, of_snapshot, ..] = scene.entries;
-    let mut numbers = BTreeSet::from([random.random_range(1..=of_snapshot)]);
+    let shortest = ALWAYS.iter().map(|run| scene.entries[run]).min().unwrap();
+    let mut numbers = BTreeSet::from([random.random_range(1..=shortest)]);
     while numbers.len() < FEW {
         numbers.insert(random.random_range(1..=scene.longest()));
     }
