@@ -1,6 +1,6 @@
 //! Random sequences of what users and the world do to one deployment: deploy, update, replace an active run, cancel, crash,
-//! resume, roll back, suspend, take and restore snapshots, scale a group, wait at hooks, undeploy, check at any time, calls
-//! that fail, and a server that is deleted by another user and repaired. After each sequence, the deployment still reaches
+//! resume, roll back, suspend, take and restore snapshots, scale a group, wait at hooks, undeploy, checks and commands at any
+//! time, calls that fail, and a server that is deleted by another user and repaired. After each sequence, the deployment still reaches
 //! any template, the cloud holds its resources once, and an undeployment leaves nothing.
 //!
 //! Each day has seeds of its own, so that many runs try many sequences. A failing sequence is repeated by its seed:
@@ -19,6 +19,7 @@ use store::SealedKind;
 
 use crate::{
     bench::{Bench, NET, TWO_SERVERS, facts, number_in},
+    commands::script,
     groups::{GROUP, policy, size},
     sweep::{ALL_KINDS, all_changed},
     update::to,
@@ -94,7 +95,7 @@ async fn survives(sequences: Range<u64>) {
     tell(&format!("seeds {} to {}", seeds.start, seeds.end - 1));
     let mut bench = Bench::new().await;
     let mut targets = Vec::new();
-    for template in [NET, TWO_SERVERS, GROUP, ALL_KINDS, &all_changed()] {
+    for template in [NET, &with_bastion(), GROUP, ALL_KINDS, &all_changed()] {
         let deployment = bench.deployed(template).await;
         targets.push((template.to_owned(), types(&bench)));
         bench.undeploy(&deployment).await;
@@ -105,6 +106,7 @@ async fn survives(sequences: Range<u64>) {
             targets: &targets,
             deployment: String::new(),
             run: String::new(),
+            commands: Vec::new(),
             acts: Vec::new(),
         };
         println!("seed {seed}");
@@ -114,6 +116,17 @@ async fn survives(sequences: Range<u64>) {
         walk.takes_its_course(&mut bench).await;
         walk.ends_well(&bench, seed).await;
     }
+}
+
+/// Two servers, of which one is the bastion. It has no login for the engine, so a command opens it, fails, and closes it.
+fn with_bastion() -> String {
+    let public = "{stackloom: {public: true}}
+    properties: {";
+    let bastion = "{stackloom: {public: true, bastion: true}}
+    properties: {security_groups: [{get_resource: ssh}], ";
+    let group = "  ssh: {type: OS::Neutron::SecurityGroup}\noutputs:";
+    let template = TWO_SERVERS.replace(public, bastion);
+    template.replace("outputs:", group)
 }
 
 /// The types of the project's resources in the cloud.
@@ -141,8 +154,10 @@ struct Walk<'a> {
     /// Templates, each with the types of the project's resources when it is deployed.
     targets: &'a [(String, Vec<String>)],
     deployment: String,
-    /// The newest run.
+    /// The newest run that is no command.
     run: String,
+    /// The runs of the commands.
+    commands: Vec<String>,
     /// What was done, for the message of a failure.
     acts: Vec<String>,
 }
@@ -153,7 +168,7 @@ impl Walk<'_> {
         let started = bench.start(template).await;
         (self.deployment, self.run) = (started.deployment, started.run);
         for _ in 0..self.random.random_range(2..10) {
-            let act = self.random.random_range(0..124);
+            let act = self.random.random_range(0..132);
             let done = match act {
                 0..19 => self.update(bench, None).await,
                 19..25 => {
@@ -199,7 +214,8 @@ impl Walk<'_> {
                     self.begins("take a snapshot", taken)
                 }
                 116..120 => Box::pin(self.restores(bench)).await,
-                _ => Box::pin(self.loses_a_server(bench)).await,
+                120..124 => Box::pin(self.loses_a_server(bench)).await,
+                _ => Box::pin(self.gives_a_command(bench)).await,
             };
             self.acts.push(done);
         }
@@ -226,7 +242,7 @@ impl Walk<'_> {
         self.begins(&what, update.await)
     }
 
-    /// Until the run ends, or for a random time.
+    /// Until the run and the commands end, or for a random time.
     async fn waits(&mut self, bench: &Bench) -> String {
         let patience = Duration::from_millis(self.random.random_range(1..150));
         let ended = tokio::time::timeout(patience, self.settled(bench)).await;
@@ -288,6 +304,18 @@ impl Walk<'_> {
         }
         let restored = bench.engine.restore_snapshot(actor, id, &newest.id).await;
         self.begins("restore", restored)
+    }
+
+    /// A command on all servers, also beside a run.
+    async fn gives_a_command(&mut self, bench: &Bench) -> String {
+        match bench.command(&self.deployment, script("true")).await {
+            Ok(started) => {
+                self.commands.push(started.run);
+                self.note("command", Ok(()))
+            }
+            Err(Error::CommandInvalid(_)) => "command: there is no server".to_owned(),
+            Err(refused) => self.note("command", Err(refused)),
+        }
     }
 
     /// A check, also beside a run. Nobody else has deleted anything, so nothing that it has compared is gone. Only a
@@ -385,7 +413,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Until the run ends. Somebody lets it go on where it waits at a hook.
+    /// Until the run and the commands end. Somebody lets the run go on where it waits at a hook.
     async fn settled(&self, bench: &Bench) {
         let has_ended = async || {
             let run = bench.engine.run(&bench.tenant, &self.run).await.unwrap();
@@ -400,6 +428,9 @@ impl Walk<'_> {
             run.state.is_final()
         };
         bench.eventually("the run ends", has_ended).await;
+        for command in &self.commands {
+            bench.end_of(command).await;
+        }
     }
 
     async fn ends_well(&mut self, bench: &Bench, seed: u64) {
