@@ -47,7 +47,7 @@ use futures::{
 };
 use tokio::{
     sync::OwnedSemaphorePermit,
-    time::{Instant, MissedTickBehavior, sleep_until, timeout_at},
+    time::{Instant, MissedTickBehavior, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -288,7 +288,7 @@ fn joined(texts: &[EventText]) -> Bytes {
     all.into()
 }
 
-/// The frames: all available events, and if the last frame was less than `pace` ago, also the events until then. An
+/// The frames: all available events. A frame comes `pace` after the last one, or later if there is no event. An
 /// interruption comes after the events before it.
 fn frames(
     events: Events,
@@ -314,7 +314,7 @@ struct Frames {
     texts: VecDeque<EventText>,
     /// The interruption after these texts.
     interruption: Option<Interruption>,
-    /// Time from which a frame waits for no more events.
+    /// Time from which the next frame can be sent.
     due: Instant,
 }
 
@@ -323,6 +323,10 @@ impl Frames {
         while self.texts.is_empty() {
             if let Some(interruption) = self.interruption.take() {
                 return Some(Err(interruption));
+            }
+            // To be woken for each event of the pause costs more than to send them together at its end.
+            if Instant::now() < self.due {
+                sleep_until(self.due).await;
             }
             let next = self.events.next().await?;
             self.take(next);
@@ -333,7 +337,7 @@ impl Frames {
                 Some(text) if frame.has_room_for(text) => frame.0.extend(self.texts.pop_front()),
                 Some(_) => break,
                 None if frame.bytes() >= FRAME_BYTES || self.interruption.is_some() => break,
-                None => match before(self.due, self.events.next()).await {
+                None => match self.events.next().now_or_never().flatten() {
                     Some(next) => self.take(next),
                     None => break,
                 },
@@ -348,15 +352,6 @@ impl Frames {
             Ok(batch) => self.texts.extend(batch.texts().iter().cloned()),
             Err(interruption) => self.interruption = Some(interruption),
         }
-    }
-}
-
-/// The next item before `due`. Later, only an item that is available at once.
-async fn before<T>(due: Instant, next: impl Future<Output = Option<T>>) -> Option<T> {
-    if Instant::now() < due {
-        timeout_at(due, next).await.ok().flatten()
-    } else {
-        next.now_or_never().flatten()
     }
 }
 
