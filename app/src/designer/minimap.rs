@@ -71,7 +71,7 @@ pub fn Minimap(
     });
     let bounds = Memo::new(move |_| workspace.drawing.with(|drawing| drawing.bounds()));
     let is_partly_hidden = Memo::new(move |_| match (visible.get(), bounds.get()) {
-        (Some(visible), Some(bounds)) => visible.union(bounds) != visible,
+        (Some(visible), Some(bounds)) => !visible.covers(bounds),
         _ => false,
     });
     let is_lost = Memo::new(move |_| {

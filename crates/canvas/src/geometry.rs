@@ -149,6 +149,15 @@ impl Rect {
         point.x >= self.x && point.y >= self.y && point.x < self.right() && point.y < self.bottom()
     }
 
+    /// True if all of `other` is inside. The sides are compared as they are: the sides of a [`union`](Self::union) are
+    /// rounded.
+    pub fn covers(self, other: Rect) -> bool {
+        self.x <= other.x
+            && self.y <= other.y
+            && other.right() <= self.right()
+            && other.bottom() <= self.bottom()
+    }
+
     /// True if the two share more than an edge.
     pub fn overlaps(self, other: Rect) -> bool {
         self.x < other.right()
@@ -190,6 +199,19 @@ mod tests {
         assert!(!left.overlaps(right));
         assert!(left.overlaps(right.moved(CanvasVector { dx: -1.0, dy: 0.0 })));
         assert_eq!(left.union(right).width, 20.0);
+    }
+
+    #[test]
+    fn a_rectangle_covers_what_is_inside_also_where_sums_are_rounded() {
+        let area = Rect {
+            x: -3_000_000.1,
+            y: 0.1,
+            width: 1280.3,
+            height: 720.7,
+        };
+        assert!(area.covers(area) && area.covers(area.grown(-0.7)));
+        assert!(!area.covers(area.moved(CanvasVector { dx: 0.1, dy: 0.0 })));
+        assert!(!area.covers(area.grown(0.7)));
     }
 
     #[test]

@@ -474,7 +474,7 @@ fn inside(drawing: &Drawing, area: Rect) -> Vec<String> {
         .iter()
         .filter(|node| node.kind != NodeKind::Internet && node.ghost.is_none());
     all.filter(|node| {
-        let within = node.rect.union(area) == area;
+        let within = area.covers(node.rect);
         // A frame must be completely inside the rectangle. For other nodes an overlap is sufficient.
         within || (node.kind != NodeKind::Frame && node.rect.overlaps(area))
     })

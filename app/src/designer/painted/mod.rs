@@ -146,12 +146,7 @@ fn Picture(
 fn covers(painted: Viewport, now: Viewport, size: Size) -> bool {
     let stretch = now.zoom / painted.zoom;
     let area = painted.visible(size).grown(MARGIN_PX / painted.zoom);
-    let seen = now.visible(size);
-    let is_inside = seen.x >= area.x
-        && seen.y >= area.y
-        && seen.right() <= area.right()
-        && seen.bottom() <= area.bottom();
-    (1.0 / STRETCH_MAX..=STRETCH_MAX).contains(&stretch) && is_inside
+    (1.0 / STRETCH_MAX..=STRETCH_MAX).contains(&stretch) && area.covers(now.visible(size))
 }
 
 /// The CSS transform of a picture that is painted for one view and shown for another. Its origin is the picture's corner.

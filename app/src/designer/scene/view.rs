@@ -52,7 +52,7 @@ impl Seen {
     fn covers(self, now: Seen) -> bool {
         let is_near = self.zoom <= now.zoom * 1.5 && now.zoom <= self.zoom * 1.5;
         let side = |seen: Seen| seen.zoom < PAINTED_BELOW;
-        is_near && side(self) == side(now) && self.area().union(now.visible) == self.area()
+        is_near && side(self) == side(now) && self.area().covers(now.visible)
     }
 }
 
@@ -241,5 +241,34 @@ fn change(before: &HashSet<String>, now: &HashSet<String>, set: impl Fn(&str, bo
     // A node that was removed and added again has new signals.
     for name in now {
         set(name, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use canvas::{geometry::ScreenPoint, viewport::Viewport};
+
+    use super::*;
+
+    #[test]
+    fn pans_within_the_margin_change_no_element() {
+        let size = Size::new(1280.3, 720.7);
+        for zoom in [0.37, 0.9, 1.0, 1.3] {
+            let view = Viewport {
+                shift: ScreenPoint::new(-3_000.1, 700.7),
+                zoom,
+            };
+            let seen = |view: Viewport| Seen {
+                visible: view.visible(size),
+                zoom,
+            };
+            let before = seen(view);
+            let near = MARGIN_PX - 1.0;
+            assert!(before.covers(seen(view.panned(near, -near))), "{zoom}");
+            assert!(
+                !before.covers(seen(view.panned(MARGIN_PX + 1.0, 0.0))),
+                "{zoom}"
+            );
+        }
     }
 }
