@@ -150,8 +150,8 @@ impl Feed {
         });
     }
 
-    /// Checks a silent socket. It can fail without an event, for example on a suspended machine. If the server has
-    /// newer events, another socket is opened.
+    /// Checks a silent socket. It can fail without an event, for example on a suspended machine, or behind a proxy that
+    /// swallows frames. If the server has newer events, they are fetched, and another socket is opened.
     ///
     /// A stopped run can be resumed, for example from another page, and then has new events.
     pub(super) fn watch(self) {
@@ -180,7 +180,7 @@ impl Feed {
                 // The events may be in transit: check once more before replacing the socket.
                 Ok(news) if !news.is_empty() => browser::after_ms(2_000, move || {
                     if self.is_current(generation) && self.last() == before {
-                        self.connect();
+                        self.load();
                     }
                 }),
                 Ok(_) => {}
