@@ -57,7 +57,7 @@ pub struct Template<'a> {
     pub cloud: &'a Arc<CloudFacts>,
 }
 
-/// What a drawing shows of a template's plan. See [`planner::preview`].
+/// The part of a template's plan that its drawing shows. See [`planner::preview`].
 ///
 /// # Errors
 /// The worker could not be loaded, or broke.

@@ -10,7 +10,7 @@ use crate::{arrangement::Arrangement, edges::Routing};
 /// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// What a drawing shows of a template's plan. The answer is a [`planner::preview::Preview`].
+    /// The part of a template's plan that its drawing shows. The answer is a [`planner::preview::Preview`].
     Plan(Box<Question>),
     /// The rectangle of each node of an arrangement. See [`Arrangement::rects`].
     Arrange(Arrangement),

@@ -1,4 +1,4 @@
-//! What a drawing shows of a plan: for a new deployment, with the parameters' defaults.
+//! The part of a plan that a drawing shows: for a new deployment, with the parameters' defaults.
 //!
 //! Planning a large design takes longer than a frame, so the pages leave it to a worker. A [`Question`] and the [`Preview`]
 //! that answers it are sent as JSON. A preview has no steps and no properties of drawn resources: they would be most of
@@ -36,7 +36,7 @@ pub struct Question {
     pub members: BTreeMap<String, Vec<String>>,
 }
 
-/// What a drawing shows of a plan.
+/// The part of a plan that a drawing shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Preview {
     /// Problems of the template, and the decisions of the passes.
@@ -76,7 +76,7 @@ pub struct Ghost {
 }
 
 impl Preview {
-    /// What a drawing shows of a plan for a new deployment.
+    /// The preview of a plan for a new deployment.
     pub fn of(plan: Plan) -> Preview {
         let changes = plan.changes.into_iter();
         let resources = changes.map(|change| Planned {

@@ -1,4 +1,4 @@
-//! A thousand viewers of one run of 4,000 events, for `cargo xtask bench viewers`: memory and processor time of the server,
+//! A thousand viewers of one run of 6,400 events, for `cargo xtask bench viewers`: memory and processor time of the server,
 //! and the delay until they see an event. Every viewer must receive every event once.
 
 use std::{
