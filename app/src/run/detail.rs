@@ -173,7 +173,7 @@ fn Waits(view: RunView, id: String, last_line: Callback<String, Option<String>>)
     }
 }
 
-/// A step that another one waits for: a button that selects it, and its own note.
+/// A step that another one waits for: a button that selects it, the time since its start, and its own note.
 #[component]
 fn WaitsFor(
     view: RunView,
@@ -183,11 +183,17 @@ fn WaitsFor(
     let step = follow(view.feed.model, id.clone());
     let look = Memo::new(move |_| step.with(|step| step.as_ref().map(StepLook::from)));
     let note = follow_note(view.feed.model, step, last_line);
+    let clock = time::use_clock();
+    let took = move || {
+        let started = step.with(|step| step.as_ref()?.started.clone())?;
+        time::span(Some(&started), None, clock.now())
+    };
     let chosen = id.clone();
     view! {
         <li>
             <button type="button" class="link mono" on:click=move |_| view.selected.set(Some(chosen.clone()))>{id}</button>
             {move || look.get().map(|state| view! { <StateBadge state /> })}
+            {move || took().map(|took| view! { <span>{took}</span> })}
             <span class="truncate">{move || note().map(|note| prose(&note))}</span>
         </li>
     }

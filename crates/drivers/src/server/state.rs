@@ -21,11 +21,26 @@ pub(super) fn unready(server: &Found) -> Option<Progress> {
             }))
         }
         "DELETED" | "SOFT_DELETED" => Some(Progress::Failed("the server was deleted".into())),
-        status => Some(Progress::Pending(match server.task_state.as_deref() {
-            Some(task) => format!("the server is in state {status} ({task})"),
-            None => format!("the server is in state {status}"),
-        })),
+        status => {
+            let details: Vec<String> = server
+                .task_state
+                .clone()
+                .into_iter()
+                .chain(percent(server))
+                .collect();
+            Some(Progress::Pending(if details.is_empty() {
+                format!("the server is in state {status}")
+            } else {
+                format!("the server is in state {status} ({})", details.join(", "))
+            }))
+        }
     }
+}
+
+/// Nova's progress of a migration, as text. Nova sends 0 or 100 where it does not measure it.
+fn percent(server: &Found) -> Option<String> {
+    let percent = server.other.get("progress")?.as_i64()?;
+    (1..100).contains(&percent).then(|| format!("{percent} %"))
 }
 
 #[cfg(test)]
@@ -48,6 +63,18 @@ mod tests {
             Some(Progress::Pending(
                 "the server is in state BUILD (spawning)".into()
             ))
+        );
+        assert_eq!(
+            unready(&server(
+                json!({"status": "RESIZE", "OS-EXT-STS:task_state": "resize_migrating", "progress": 40})
+            )),
+            Some(Progress::Pending(
+                "the server is in state RESIZE (resize_migrating, 40 %)".into()
+            ))
+        );
+        assert_eq!(
+            unready(&server(json!({"status": "BUILD", "progress": 0}))),
+            Some(Progress::Pending("the server is in state BUILD".into()))
         );
         assert_eq!(
             unready(&server(
