@@ -4,7 +4,7 @@ import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { clearFaults, fault, remove } from './support/lab.ts';
-import { ended } from './support/runs.ts';
+import { ended, expectTab } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -33,6 +33,8 @@ test('a session that ends in mid-run pauses it, and a resume goes on', async ({ 
   await ends(page, 'paused');
   await expect(page.getByText('Your session with the cloud has ended. Log in again, then resume')).toBeVisible();
   await expect(page.getByTestId('cause').getByRole('button', { name: 'Undeploy' })).toBeEnabled();
+  await page.locator('[data-step="front:create"]').click();
+  await expect(page.locator('.step-detail')).toContainText('Waits for you: the run is paused. Log in again, then resume.');
   await shoot(page, 'run-paused');
   await page.goto(`/deployments/${deployment}`);
   await expect(page.getByRole('note').filter({ hasText: 'The run is paused.' })).toBeVisible();
@@ -57,6 +59,7 @@ test('a failed run that is resumed goes on, on every page that shows it', async 
     await one.goto(`/runs/${run}`);
     await ends(one, 'failed');
     await expect(one.getByRole('main')).toContainText('not today');
+    await expectTab(one, 'failed', 'again');
   }
 
   await clearFaults(request);
@@ -66,6 +69,7 @@ test('a failed run that is resumed goes on, on every page that shows it', async 
   await other.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
   for (const one of [page, other]) {
     await ends(one, 'succeeded');
+    await expectTab(one, 'succeeded', 'again');
     await expect(one.getByRole('list', { name: 'Steps' }).locator('[data-state="failed"]')).toHaveCount(0);
     await expect(one.getByRole('list', { name: 'Steps' }).locator('[data-state="succeeded"]').first()).toBeVisible();
   }
@@ -91,10 +95,10 @@ test('a failed run that is resumed goes on, on every page that shows it', async 
   expect(await leftovers(request)).toEqual({});
 });
 
-test('a failed script shows its own last lines, and the way to mend it', async ({ page, request }) => {
-  test.setTimeout(4 * 60_000);
+test('a failed script shows its own last lines, is edited, and the update goes on to its end', async ({ page, request }) => {
+  test.setTimeout(6 * 60_000);
   await login(page);
-  const scripted = (code: number): string => `heat_template_version: 2021-04-16
+  const scripted = `heat_template_version: 2021-04-16
 resources:
   front: {type: OS::Neutron::Net}
   front_subnet:
@@ -117,9 +121,9 @@ resources:
         echo looking for the licence server
         sleep 1
         echo no route to licence.example >&2
-        exit ${code}
+        exit 3
 `;
-  const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'licence', template: scripted(3) });
+  const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'licence', template: scripted });
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'licence', design: design.id });
   await page.goto(`/runs/${run}`);
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'failed', { timeout: 180_000 });
@@ -245,16 +249,32 @@ resources:
     expect(lines.find((one) => one.seq === Number(number))).toMatchObject({ step: 'greet:configure', stream: 'stdout', text: 'looking for the licence server' });
   });
 
-  await cause.getByRole('link', { name: 'Edit script' }).click();
-  await canvasReady(page);
-  await expect(node(page, 'greet')).toHaveAttribute('data-selected', 'true');
-  await expect(page.getByRole('complementary', { name: 'Inspector' }).getByLabel('Script', { exact: true })).toBeFocused();
-  await api(page, 'PUT', `/designs/${design.id}`, { name: 'licence', template: scripted(0), base_version: design.version });
+  await test.step('the failure leads to the property at fault', async () => {
+    await cause.getByRole('link', { name: 'Edit script' }).click();
+    await canvasReady(page);
+    await expect(node(page, 'greet')).toHaveAttribute('data-selected', 'true');
+    const script = page.getByRole('complementary', { name: 'Inspector' }).getByLabel('Script', { exact: true });
+    await expect(script).toBeFocused();
+    await script.fill((await script.inputValue()).replace('exit 3', 'exit 0'));
+    const template = async () => (await api<{ template: string }>(page, 'GET', `/designs/${design.id}`)).template;
+    await expect.poll(template, 'the edited design is saved').toContain('exit 0');
+  });
 
-  await page.goto(`/runs/${run}`);
-  await page.getByRole('link', { name: 'Update and continue' }).click();
-  await expect(page).toHaveURL(new RegExp(`/designs/${design.id}/plan\\?deployment=${deployment}&version=\\d+$`));
-  await expect(page.getByRole('button', { name: 'Update', exact: true })).toBeEnabled({ timeout: 30_000 });
+  await test.step('update and continue', async () => {
+    await page.goto(`/runs/${run}`);
+    await cause.getByRole('link', { name: 'Update and continue' }).click();
+    await expect(page).toHaveURL(new RegExp(`/designs/${design.id}/plan\\?deployment=${deployment}&version=\\d+$`));
+    await page.getByRole('button', { name: 'Update', exact: true }).click();
+    await expect(page.getByRole('heading', { name: 'Update licence' })).toBeVisible({ timeout: 60_000 });
+    await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 180_000 });
+    await expect(page.locator('[data-step="web:create"]'), 'the server is not made again').toHaveCount(0);
+    await canvasReady(page);
+    await expect(node(page, 'greet')).toContainText('Ready');
+    await page.goto(`/deployments/${deployment}`);
+    await expect(page.locator('.deployment-line')).toContainText('Deployed');
+    await expect(page.locator('[data-resource="greet"]')).toContainText('Ready');
+  });
+
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
@@ -280,6 +300,47 @@ resources:
   await page.getByRole('dialog').getByRole('button', { name: 'Undeploy', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'Undeploy stopped' })).toBeVisible();
   await ends(page, 'succeeded');
+  expect(await leftovers(request)).toEqual({});
+});
+
+test('a failed run offers the removal of what it made, and its failed removal offers force', async ({ page, request }) => {
+  await login(page);
+  const refusal = '{"NeutronError": {"type": "Odd", "message": "not today"}}';
+  await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/subnets*', status: 400, body: refusal } });
+  const half = `heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.63.0.0/24}
+`;
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'half', template: half });
+  await page.goto(`/runs/${run}`);
+  await ends(page, 'failed');
+  const { resources } = await api<{ resources: { name: string; physical_id: string }[] }>(page, 'GET', `/deployments/${deployment}`);
+  const net = resources.find(({ name }) => name === 'net')!.physical_id;
+  await clearFaults(request);
+  await fault(request, { call: { service: 'network', method: 'DELETE', path: `/v2.0/networks/${net}`, status: 409, body: '{"NeutronError": {"message": "it is in use"}}' } });
+
+  const cause = page.getByTestId('cause');
+  const question = page.getByRole('dialog', { name: 'Undeploy half?' });
+  await cause.getByRole('button', { name: 'Undeploy', exact: true }).click();
+  await expect(question).not.toContainText('stay in the cloud');
+  await question.getByRole('button', { name: 'Undeploy', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'Undeploy half' })).toBeVisible();
+  await ends(page, 'failed');
+  await expectTab(page, 'failed', 'half');
+  await expect(cause).toContainText('it is in use');
+
+  await cause.getByRole('button', { name: 'Force undeploy' }).click();
+  await expect(question).toContainText('resources that cannot be removed stay in the cloud');
+  await question.getByRole('button', { name: 'Force undeploy' }).click();
+  await ends(page, 'succeeded');
+  await page.goto(`/deployments/${deployment}`);
+  await expect(page.locator('.deployment-line')).toContainText('Undeployed');
+
+  await clearFaults(request);
+  await remove(request, `/network/v2.0/networks/${net}`);
   expect(await leftovers(request)).toEqual({});
 });
 

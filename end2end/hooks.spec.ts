@@ -19,6 +19,10 @@ test('a run waits for a person before and after a resource', async ({ page, requ
   const before = page.getByRole('status').filter({ hasText: 'waits for you before subnet is created' });
   await expect(before).toBeVisible();
   await expect(page.locator('[data-step="subnet:pre-create"]')).toContainText('Wait for you');
+  await page.locator('[data-step="subnet:create"]').click();
+  await expect(page.locator('.step-detail'), 'the step behind it').toContainText(
+    /Waits for.*subnet:pre-create.*Running.*Waiting at a hook of subnet until a user continues the run/s,
+  );
   await shoot(page, 'hook');
 
   // A check runs beside it.

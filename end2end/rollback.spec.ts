@@ -144,7 +144,8 @@ test('a deployment is rolled back to its first run, two updates later', async ({
 
 test('a notification tells the end of a run to those who look elsewhere', async ({ page, context }) => {
   await login(page);
-  await context.grantPermissions(['notifications']);
+  // All permissions that are not granted are denied.
+  await context.grantPermissions([]);
   // What the page would show: Chromium without a desktop shows none itself.
   await page.addInitScript(() => {
     const shown: string[] = [];
@@ -158,10 +159,14 @@ test('a notification tells the end of a run to those who look elsewhere', async 
     });
     Object.defineProperty(document, 'hidden', { get: () => true });
   });
-  const delay = `heat_template_version: 2021-04-16\nresources:\n  wait: {type: OS::Heat::Delay, properties: {min_wait: 4}}\n`;
+  const delay = `heat_template_version: 2021-04-16\nresources:\n  wait: {type: OS::Heat::Delay, properties: {min_wait: 8}}\n`;
   const started = await api<Started>(page, 'POST', '/deployments', { name: 'slow', template: delay });
   await page.goto(`/runs/${started.run}`);
   const bell = page.getByRole('button', { name: 'Notify me when it ends' });
+  await bell.click();
+  await expect(page.getByText('This browser does not permit notifications of this page.')).toBeVisible();
+  await expect(bell).toHaveAttribute('aria-pressed', 'false');
+  await context.grantPermissions(['notifications']);
   await bell.click();
   await expect(bell).toHaveAttribute('aria-pressed', 'true');
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 60_000 });

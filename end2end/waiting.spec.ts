@@ -1,8 +1,8 @@
 // What a run waits for, and how far it is.
-import { expect, test } from '@playwright/test';
+import { expect, test, type Page } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { clearFaults, fault } from './support/lab.ts';
-import { ended } from './support/runs.ts';
+import { ended, expectTab } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 interface Started {
@@ -25,16 +25,16 @@ test('a running step tells what the cloud says, and a waiting one what it waits 
   const step = (id: string) => page.getByRole('list', { name: 'Steps' }).locator(`[data-step="${id}"]`);
 
   await test.step('the first run', async () => {
-    await expect(page).toHaveTitle(/^● \d+% patient/);
+    await expectTab(page, 'running', 'patient');
     await expect(step('pause:create').locator('.step-note')).toContainText('s left to wait');
     await step('net:create').click();
     const detail = page.locator('.step-detail');
-    await expect(detail).toContainText(/Waits for.*pause:create.*Running.*s left to wait/s);
+    await expect(detail, 'with the time since its start').toContainText(/Waits for.*pause:create.*Running\s*\d[\d.]* m?s.*s left to wait/s);
     await shoot(page, 'run-waits');
     await detail.getByRole('button', { name: 'pause:create' }).click();
     await expect(detail.locator('strong')).toHaveText('pause:create');
     await ended(page, first.run);
-    await expect(page).toHaveTitle(/^✓ patient/);
+    await expectTab(page, 'succeeded', 'patient');
     await expect(page.getByRole('progressbar', { name: 'Progress' })).toHaveAttribute('aria-valuenow', '100');
     await expect(step('pause:create').locator('.step-note')).toHaveCount(0);
   });
@@ -66,6 +66,66 @@ test('a running step tells what the cloud says, and a waiting one what it waits 
     await page.getByRole('button', { name: 'Canvas' }).click();
     expect(await leftovers(request)).toEqual({});
   });
+
+  await test.step('other pages have their own icon', async () => {
+    await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'patient' }).click();
+    await expect(page).toHaveURL(`/deployments/${first.deployment}`);
+    await expect(page.locator('link[rel=icon]')).not.toHaveAttribute('href', /circle/);
+  });
+});
+
+test('a step that waits for the cloud tells the state there, also to the step behind it', async ({ page, request }) => {
+  await login(page);
+  await fault(request, { server: { name: '*web*', fault: 'never_active' } });
+  const template = `heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.62.0.0/24}
+  web:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+  late: {type: OS::Neutron::Net, depends_on: web}
+`;
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'building', template });
+  await page.goto(`/runs/${run}`);
+  const step = (id: string) => page.getByRole('list', { name: 'Steps' }).locator(`[data-step="${id}"]`);
+  await expect(step('web:create').locator('.step-note')).toContainText('web: the server is in state BUILD', { timeout: 60_000 });
+  await step('late:create').click();
+  await expect(page.locator('.step-detail')).toContainText(/Waits for.*web:create.*Running.*web: the server is in state BUILD/s);
+  await shoot(page, 'run-waits-for-the-cloud');
+  await cancel(page);
+  await expectTab(page, 'cancelled', 'building');
+  await clearFaults(request);
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run);
+  expect(await leftovers(request)).toEqual({});
+});
+
+test('a step beyond those that run at a time waits for its turn, and tells how long', async ({ page, request }) => {
+  await login(page);
+  // One more than `STACKLOOM_PARALLEL_STEPS`.
+  const pauses = Array.from({ length: 51 }, (_, at) => `  pause${at}: {type: OS::Heat::Delay, properties: {min_wait: 120}}`);
+  const template = `heat_template_version: 2021-04-16\nresources:\n${pauses.join('\n')}\n`;
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'queue', template });
+  const queued = async () => {
+    const { steps } = await api<{ steps: { id: string; state: string }[] }>(page, 'GET', `/runs/${run}`);
+    return steps.filter(({ state }) => state === 'ready').map(({ id }) => id);
+  };
+  await expect.poll(queued).toHaveLength(1);
+  const [last] = await queued();
+  await page.goto(`/runs/${run}?step=${last}`);
+  const detail = page.locator('.step-detail');
+  await expect(detail.locator('strong')).toHaveText(last!);
+  await expect(detail.locator('.state')).toHaveText('Queued');
+  await expect(detail).toContainText(/Waits for its turn: .* It starts when one of them ends\.\s*So far \d/);
+  await shoot(page, 'run-waits-for-its-turn');
+  await cancel(page);
+  await expectTab(page, 'cancelled', 'queue');
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run);
+  expect(await leftovers(request)).toEqual({});
 });
 
 test('a retrying step tells the reason and its next attempt @full', async ({ page, request }) => {
@@ -148,3 +208,9 @@ test('the timeline follows a run until somebody scrolls, and again when it is as
   await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
 });
+
+/** Cancels the run that the page shows. */
+async function cancel(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
+}
