@@ -50,19 +50,24 @@ test('a secret output is covered, copied without being shown, and shown on reque
   await ended(page, gone.run);
 });
 
-test('the resources have the state and the address that the cloud tells', async ({ page }) => {
+test('the resources have the state and the addresses that the cloud tells', async ({ page }) => {
   await login(page);
-  const resources = 'heat_template_version: 2021-04-16\nresources:\n  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}\n  disk: {type: OS::Cinder::Volume, properties: {size: 1}}\n';
+  const resources = 'heat_template_version: 2021-04-16\nresources:\n  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}\n  disk: {type: OS::Cinder::Volume, properties: {size: 1}}\n  net: {type: OS::Neutron::Net}\n  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.7.0/24}}\n  port: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}\n  rules: {type: OS::Neutron::SecurityGroup}\n';
   const started = await api<Started>(page, 'POST', '/deployments', { name: 'told', template: resources });
   await ended(page, started.run);
-  const live = await api<{ name: string; address?: string }[]>(page, 'GET', `/deployments/${started.deployment}/live`);
-  const address = live.find(({ name }) => name === 'address')?.address ?? '';
+  const live = await api<{ name: string; addresses?: string[] }[]>(page, 'GET', `/deployments/${started.deployment}/live`);
+  const address = live.find(({ name }) => name === 'address')?.addresses?.[0] ?? '';
   expect(address).toMatch(/^\d+(\.\d+){3}$/);
   await page.goto(`/deployments/${started.deployment}`);
   const row = (name: string) => page.locator(`[data-resource="${name}"]`);
   await expect(row('address')).toContainText('DOWN');
   await expect(row('address')).toContainText(address);
   await expect(row('disk')).toContainText('available');
+  await expect(row('net')).toContainText('ACTIVE');
+  await expect(row('sub')).toContainText('10.0.7.0/24');
+  await expect(row('port')).toContainText(/DOWN\s*10\.0\.7\.\d+/);
+  // A security group has neither.
+  await expect(row('rules').locator('.server-live')).toHaveCount(0);
   await shoot(page, 'deployment-live');
   const gone = await api<Started>(page, 'DELETE', `/deployments/${started.deployment}`);
   await ended(page, gone.run);

@@ -39,6 +39,7 @@ mod key_manager;
 mod key_pair;
 pub mod keys;
 mod keystone;
+mod live;
 pub mod marker;
 mod metering_rule;
 mod nested;
@@ -81,7 +82,7 @@ pub use driver::{
     Namesakes, OnDemand, Progress, Proof, Ready, Received, Release, Request, Restore, Search,
     SignalAddress, Signals, Snapshot, Suspend, Suspension, Update, Vault,
 };
-
+pub use live::{LiveList, LiveState, live_lists};
 pub use server::host_keys::HostKeys;
 
 use balancing::OctaviaDriver;

@@ -9,9 +9,11 @@
 //!   fields:                              # of properties whose field has another name or special handling
 //!     network: {to: network_id, finds: OS::Neutron::Net}
 //!     dhcp_agent_ids: {sent: never}
+//!   live: {status: status}               # of a resource as the cloud has it now
 //! ```
-//! A property without `updates` is sent on creation only. The engine's generic driver reads the block. It is not part
-//! of [`ResourceType`](crate::ResourceType), so browsers do not receive it.
+//! A property without `updates` is sent on creation only. The engine's generic driver reads the block, except that of a
+//! type with a driver of its own; the page of a deployment needs `live` of both. The block is not part of
+//! [`ResourceType`](crate::ResourceType), so browsers do not receive it.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -54,6 +56,25 @@ pub struct Api {
     /// Fields of properties that differ from the default, which is a field with the property's name.
     #[serde(default, deserialize_with = "fields")]
     pub fields: BTreeMap<String, Field>,
+    /// Fields that the page of a deployment shows. `None` if the resources have no status and no address.
+    #[serde(default)]
+    pub live: Option<Live>,
+}
+
+/// Fields with the present state of a resource: `status`, `fixed_ips.ip_address`. A path leads through maps and lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Live {
+    /// Path of the status. `None` if the service has none.
+    pub status: Option<String>,
+    /// Path of the operating status, which Octavia has beside the status.
+    pub operating_status: Option<String>,
+    /// Path of the addresses.
+    pub addresses: Option<String>,
+    /// Path of the ids of resources that it is attached to.
+    pub attached_to: Option<String>,
+    /// Path of the address at which it is attached, for attachments to resources outside of the deployment.
+    pub attached_address: Option<String>,
 }
 
 /// A service with types whose calls are data.
@@ -245,6 +266,19 @@ mod tests {
                 let unknown: Vec<_> = finds.filter(|one| Api::of(one).is_none()).collect();
                 assert!(unknown.is_empty(), "{name}.{property} finds {unknown:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_type_with_the_attribute_status_shows_it_on_the_page_of_a_deployment() {
+        for (name, api) in Api::all() {
+            let described = Registry::shared().get(name).unwrap();
+            let mut attributes = described.attributes.iter();
+            if attributes.any(|attribute| attribute.name == "status") {
+                let live = api.live.as_ref();
+                assert!(live.is_some_and(|live| live.status.is_some()), "{name}");
+            }
+            assert_ne!(api.live, Some(Live::default()), "{name}");
         }
     }
 }

@@ -5,9 +5,10 @@ use axum::extract::{Path, State};
 
 use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 
-/// The floating IPs, load balancers and volumes of a deployment with their present state in the cloud.
+/// The resources of a deployment that have a status or an address in the cloud, with their present state.
 ///
-/// Servers have their own list, `/api/v1/deployments/{id}/servers`.
+/// Servers have their own list, `/api/v1/deployments/{id}/servers`. The list contains at most 1,000 resources of a type
+/// of Neutron, and the members and rules of at most 10 pools and L7 policies.
 #[utoipa::path(get, path = "/api/v1/deployments/{id}/live", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Vec<LiveResource>)))]
 pub async fn list(
     State(services): State<Services>,

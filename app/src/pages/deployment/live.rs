@@ -1,5 +1,4 @@
-//! The present state of a deployment's resources in the cloud: its polling, and the state of floating IPs, load balancers
-//! and volumes.
+//! The present state of a deployment's resources in the cloud: its polling, and the state of all resources except servers.
 
 use std::future::Future;
 
@@ -15,17 +14,9 @@ use crate::{
 /// Interval at which the cloud is asked while the page is visible, in milliseconds.
 const REFRESH_MS: u64 = 15_000;
 
-/// Types of the resources that [`live_resources`] has.
-const TYPES: [&str; 3] = [
-    "OS::Neutron::FloatingIP",
-    "OS::Octavia::LoadBalancer",
-    "OS::Cinder::Volume",
-];
-
-/// Fetches something of the deployment at an interval. An undeployed one, and one that does not fit, has nothing.
+/// Fetches something of the deployment at an interval. An undeployed one has nothing.
 pub fn polled<T, Fut>(
     deployment: Load<Deployment>,
-    fits: fn(&Deployment) -> bool,
     fetch: impl Fn(String) -> Fut + 'static,
 ) -> Load<Vec<T>>
 where
@@ -34,7 +25,7 @@ where
 {
     let id = Memo::new(move |_| {
         deployment.with(|it| {
-            let it = it.filter(|it| it.state != DeploymentState::Undeployed && fits(it));
+            let it = it.filter(|it| it.state != DeploymentState::Undeployed);
             it.map(|it| it.id.clone())
         })
     });
@@ -65,21 +56,15 @@ where
     found
 }
 
-/// True if the cloud tells the state of resources of this type.
-pub fn is_told(resource_type: &str) -> bool {
-    TYPES.contains(&resource_type)
-}
-
-/// Floating IPs, load balancers and volumes as the cloud has them, refreshed at an interval.
+/// Resources as the cloud has them, sorted by name and refreshed at an interval.
 pub fn live_resources(deployment: Load<Deployment>) -> Load<Vec<LiveResource>> {
     polled(
         deployment,
-        |it| it.resources.iter().any(|one| is_told(&one.resource_type)),
         |id| async move { client::live_resources(&id).await },
     )
 }
 
-/// The state of a resource in the cloud, its address, and what it is attached to.
+/// The state of a resource in the cloud, its addresses and its attachments. Empty for a resource without a state.
 #[component]
 pub fn LiveNote(
     /// Name of the resource.
@@ -89,39 +74,37 @@ pub fn LiveNote(
 ) -> impl IntoView {
     move || {
         live.with(|all| {
-            let one = all?.iter().find(|one| one.name == name)?;
-            let state = state_of(one);
+            let all = all?;
+            let found = all.binary_search_by(|one| one.name.as_str().cmp(&name));
+            let one = &all[found.ok()?];
             let tone = is_trouble(one).then_some("warning");
+            let state = state_of(one)
+                .map(|state| view! { <span class="pill" data-tone=tone>{state}</span> });
+            let addresses = (!one.addresses.is_empty())
+                .then(|| view! { <span class="meta mono">{one.addresses.join(", ")}</span> });
             let attached = (!one.attached_to.is_empty())
                 .then(|| view! { <span class="meta">"at "{one.attached_to.join(", ")}</span> });
-            let address = one.address.clone();
-            Some(view! {
-                <span class="server-live">
-                    <span class="pill" data-tone=tone>{state}</span>
-                    {address.map(|address| view! { <span class="meta mono">{address}</span> })}
-                    {attached}
-                </span>
-            })
+            Some(view! { <span class="server-live">{state}{addresses}{attached}</span> })
         })
     }
 }
 
-/// The states in the words of the service.
-fn state_of(one: &LiveResource) -> String {
-    match (&one.status, &one.operating_status) {
-        (None, _) => String::from("gone from the cloud"),
-        (Some(status), Some(operating)) => format!("{status}, {operating}"),
-        (Some(status), None) => status.clone(),
+/// The states in the words of the service. `None` if it has none.
+fn state_of(one: &LiveResource) -> Option<String> {
+    if one.is_gone {
+        return Some(String::from("gone from the cloud"));
     }
+    let status = one.status.as_ref()?;
+    Some(match &one.operating_status {
+        Some(operating) => format!("{status}, {operating}"),
+        None => status.clone(),
+    })
 }
 
 /// True if somebody should look at it: it is gone, broken, or serves with a part of its members.
 fn is_trouble(one: &LiveResource) -> bool {
-    let Some(status) = &one.status else {
-        return true;
-    };
-    let mut words = one.operating_status.iter().chain([status]);
-    words.any(|word| word.to_lowercase().contains("error") || word == "DEGRADED")
+    let mut words = one.operating_status.iter().chain(&one.status);
+    one.is_gone || words.any(|word| word.to_lowercase().contains("error") || word == "DEGRADED")
 }
 
 #[cfg(test)]
@@ -136,16 +119,30 @@ mod tests {
             operating_status: text("ONLINE"),
             ..LiveResource::default()
         };
-        assert_eq!(state_of(&one), "ACTIVE, ONLINE");
+        assert_eq!(state_of(&one), text("ACTIVE, ONLINE"));
         assert!(!is_trouble(&one));
         one.operating_status = text("DEGRADED");
         assert!(is_trouble(&one));
-        one.status = None;
-        assert_eq!(state_of(&one), "gone from the cloud");
         one = LiveResource {
             status: text("error_deleting"),
             ..LiveResource::default()
         };
         assert!(is_trouble(&one));
+    }
+
+    #[test]
+    fn a_subnet_without_a_status_is_told_apart_from_one_that_is_gone() {
+        let mut subnet = LiveResource {
+            addresses: vec!["10.0.1.0/24".into()],
+            ..LiveResource::default()
+        };
+        assert_eq!(state_of(&subnet), None);
+        assert!(!is_trouble(&subnet));
+        subnet = LiveResource {
+            is_gone: true,
+            ..LiveResource::default()
+        };
+        assert_eq!(state_of(&subnet).as_deref(), Some("gone from the cloud"));
+        assert!(is_trouble(&subnet));
     }
 }

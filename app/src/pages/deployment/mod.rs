@@ -400,8 +400,7 @@ fn Resources(
                 view! { <power::PowerMenu deployment name number servers /> }
             });
             let server_state = has_console.then(|| view! { <power::LiveState name=resource.name.clone() is_suspended servers /> });
-            let is_told = live::is_told(&resource.resource_type) && has_id;
-            let other_state = is_told.then(|| view! { <live::LiveNote name=resource.name.clone() live /> });
+            let other_state = has_id.then(|| view! { <live::LiveNote name=resource.name.clone() live /> });
             let state = match damage.get(&resource.name) {
                 Some(kind) => view! { <StateBadge state=*kind /> }.into_any(),
                 None => view! { <StateBadge state=resource.state /> }.into_any(),

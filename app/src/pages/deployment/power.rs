@@ -19,11 +19,7 @@ const LOOK_AGAIN_MS: [i32; 3] = [2_000, 6_000, 10_000];
 
 /// The servers as the cloud has them, refreshed at an interval.
 pub fn live_servers(deployment: Load<Deployment>) -> Load<Vec<LiveServer>> {
-    polled(
-        deployment,
-        |_| true,
-        |id| async move { client::servers(&id).await },
-    )
+    polled(deployment, |id| async move { client::servers(&id).await })
 }
 
 /// Nova's status of a suspended server.

@@ -1,11 +1,11 @@
-//! Floating IPs, load balancers and volumes as the cloud has them now.
+//! Resources as the cloud has them now: their status, addresses and attachments.
 
 use std::collections::BTreeMap;
 
 use api::LiveResource;
 use openstack::network::FloatingIp;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, PATIENCE};
 
 const TEMPLATE: &str = "heat_template_version: 2021-04-16
 resources:
@@ -24,6 +24,15 @@ resources:
   lb: {type: OS::Octavia::LoadBalancer, properties: {vip_subnet: {get_resource: sub}}}
 ";
 
+/// Parts of the load balancer, a trunk, and a resource without a status or an address.
+const MORE: &str = "  door: {type: OS::Octavia::Listener, properties: {loadbalancer: {get_resource: lb}, protocol: HTTP, protocol_port: 80}}
+  pool: {type: OS::Octavia::Pool, properties: {loadbalancer: {get_resource: lb}, protocol: HTTP, lb_algorithm: ROUND_ROBIN}}
+  member: {type: OS::Octavia::PoolMember, properties: {pool: {get_resource: pool}, address: 10.0.1.9, protocol_port: 80}}
+  up: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}
+  trunk: {type: OS::Neutron::Trunk, properties: {port: {get_resource: up}}}
+  rules: {type: OS::Neutron::SecurityGroup}
+";
+
 impl Bench {
     async fn live(&self, deployment: &str) -> BTreeMap<String, LiveResource> {
         let live = self.engine.live_resources(&self.actor, deployment).await;
@@ -35,13 +44,17 @@ impl Bench {
 #[tokio::test]
 async fn states_addresses_and_attachments_are_read_from_the_cloud() {
     let bench = Bench::new().await;
-    let deployment = bench.deployed(TEMPLATE).await;
+    let deployment = bench.deployed(&format!("{TEMPLATE}{MORE}")).await;
     let live = bench.live(&deployment).await;
     let names: Vec<&str> = live.keys().map(String::as_str).collect();
-    assert_eq!(names, ["address", "disk", "lb", "spare"]);
+    let expected = [
+        "address", "disk", "door", "gate", "lb", "member", "net", "pool", "port", "spare", "sub",
+        "trunk", "up",
+    ];
+    assert_eq!(names, expected);
 
     assert_eq!(live["address"].status.as_deref(), Some("ACTIVE"));
-    assert!(live["address"].address.is_some());
+    assert_eq!(live["address"].addresses.len(), 1);
     assert_eq!(live["address"].attached_to, ["port"]);
     assert_eq!(live["spare"].status.as_deref(), Some("DOWN"));
     assert_eq!(live["spare"].attached_to, Vec::<String>::new());
@@ -49,8 +62,26 @@ async fn states_addresses_and_attachments_are_read_from_the_cloud() {
     assert_eq!(live["disk"].attached_to, ["web"]);
     assert_eq!(live["lb"].status.as_deref(), Some("ACTIVE"));
     assert!(live["lb"].operating_status.is_some());
-    let vip = live["lb"].address.as_deref().unwrap();
+    let vip = &live["lb"].addresses[0];
     assert!(vip.starts_with("10.0.1."), "{vip}");
+
+    assert_eq!(live["net"].status.as_deref(), Some("ACTIVE"));
+    assert_eq!(live["gate"].status.as_deref(), Some("ACTIVE"));
+    assert_eq!(live["gate"].addresses.len(), 1);
+    assert_eq!(live["sub"].status, None);
+    assert_eq!(live["sub"].addresses, ["10.0.1.0/24"]);
+    assert_eq!(live["port"].status.as_deref(), Some("ACTIVE"));
+    assert!(live["port"].addresses[0].starts_with("10.0.1."));
+    assert_eq!(live["port"].attached_to, ["web"]);
+    assert_eq!(live["up"].status.as_deref(), Some("DOWN"));
+    assert_eq!(live["trunk"].status.as_deref(), Some("DOWN"));
+    assert_eq!(live["trunk"].attached_to, ["up"]);
+    for part in ["door", "pool", "member"] {
+        assert_eq!(live[part].status.as_deref(), Some("ACTIVE"), "{part}");
+    }
+    let watched = live["member"].operating_status.as_deref();
+    assert_eq!(watched, Some("NO_MONITOR"));
+    assert_eq!(live["member"].addresses, ["10.0.1.9"]);
 
     // What somebody deletes is gone.
     let spare = bench.ids(&deployment).await["spare"].clone();
@@ -59,12 +90,28 @@ async fn states_addresses_and_attachments_are_read_from_the_cloud() {
     let live = bench.live(&deployment).await;
     let gone = LiveResource {
         name: "spare".into(),
+        is_gone: true,
         ..LiveResource::default()
     };
     assert_eq!(live["spare"], gone);
 
     bench.undeploy(&deployment).await;
     assert_eq!(bench.live(&deployment).await, BTreeMap::new());
+}
+
+#[tokio::test]
+async fn members_are_gone_with_their_load_balancer() {
+    let bench = Bench::new().await;
+    let deployment = bench.deployed(&format!("{TEMPLATE}{MORE}")).await;
+    let balancer = bench.ids(&deployment).await["lb"].clone();
+    let octavia = bench.actor.session.load_balancer();
+    octavia.delete_cascade(&balancer).await.unwrap();
+    let gone = async { while !bench.live(&deployment).await["member"].is_gone {} };
+    tokio::time::timeout(PATIENCE, gone).await.unwrap();
+    let live = bench.live(&deployment).await;
+    assert!(live["lb"].is_gone && live["pool"].is_gone && live["door"].is_gone);
+    assert!(!live["sub"].is_gone);
+    bench.undeploy(&deployment).await;
 }
 
 #[tokio::test]

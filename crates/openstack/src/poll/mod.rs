@@ -51,7 +51,7 @@ const QUIET_FIRST: Duration = Duration::from_millis(80);
 /// Maximum of these pauses.
 const QUIET_MAX: Duration = Duration::from_millis(640);
 /// Maximum number of ids in one URL of Neutron, which may have about 8,000 characters.
-const IDS_PER_CALL: usize = 100;
+pub const IDS_PER_CALL: usize = 100;
 
 type Found = Result<Option<Value>, Error>;
 /// An id, and where its answer goes.

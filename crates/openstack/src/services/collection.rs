@@ -24,7 +24,8 @@ pub struct Collection {
     pub service: Service,
     /// Display name of the resource type: `volume type`.
     pub title: &'static str,
-    /// Path of the collection: `os-aggregates`, `qos/policies`.
+    /// Path of the collection: `os-aggregates`, `qos/policies`. Braces stand for the id of the parent resource:
+    /// `lbaas/pools/{pool}/members`.
     pub(crate) path: &'static str,
     /// Path segment of the list with all fields: `detail`.
     pub in_full: Option<&'static str>,
@@ -113,6 +114,21 @@ impl<'a> Records<'a> {
     pub async fn list(&self, query: &[(&str, &str)]) -> Result<Vec<Record>, Error> {
         let call = self.call(Method::GET, self.of.in_full.as_slice());
         let call = call.query(self.of.all.iter().chain(query).copied());
+        call.list(self.of.list_key).await
+    }
+
+    /// All records of a nested collection in this parent resource.
+    pub async fn list_in(&self, parent: &str) -> Result<Vec<Record>, Error> {
+        let segments = self.of.segments();
+        let path = segments.map(|segment| {
+            if segment.starts_with('{') {
+                parent
+            } else {
+                segment
+            }
+        });
+        let path: Vec<&str> = path.collect();
+        let call = self.session.call(self.of.service, Method::GET, &path);
         call.list(self.of.list_key).await
     }
 
