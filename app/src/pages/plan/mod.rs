@@ -281,8 +281,8 @@ impl Page {
 /// Requests a new plan shortly after a change of its inputs.
 fn keep_planned(page: Page) {
     let request_number = StoredValue::new(0_u32);
-    // At the end of a run, there is something else to plan from.
-    let is_free = Memo::new(move |_| page.obstacle().is_none());
+    // At the end of a run, there is something else to plan from. A user who replaces a run reviews the present plan.
+    let basis = Memo::new(move |_| (page.obstacle().is_none(), page.instead_of()));
     Effect::new(move |before: Option<bool>| {
         let Some((template, beside)) = page
             .source
@@ -293,7 +293,7 @@ fn keep_planned(page: Page) {
             return false;
         };
         page.is_planning.set(true);
-        is_free.track();
+        basis.track();
         page.requested.track();
         let request = PlanRequest {
             template,
