@@ -114,7 +114,7 @@ test('a plan is shared by its address: version and parameters; hidden and long o
   await expect(other.getByLabel('key', { exact: true })).toHaveValue('');
   const missing = other.getByRole('note').filter({ hasText: 'omits values' });
   await expect(missing, 'the user who opens it is told').toContainText('The address of this page omits values: code, key.');
-  await expect(missing).toContainText('this plan uses their defaults');
+  await expect(missing).toContainText('this plan uses defaults in their place');
   await expect(other, 'passed on, the address still names them').toHaveURL(address);
   await expect(changes.locator('[data-change="front"]')).toBeVisible();
   await expect(changes.locator('[data-change="back"]')).toHaveCount(0);

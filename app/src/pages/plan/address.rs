@@ -84,7 +84,7 @@ pub(super) fn MissingNote(
                 <Icon name="info" />
                 <div>
                     <p><strong>{prose(&title)}</strong></p>
-                    <p>"They are hidden or too long for an address. Until you enter them, this plan uses their defaults, or the present values of the deployment."</p>
+                    <p>"They are hidden or too long for an address. Until you enter them, this plan uses defaults in their place, or the values of the deployment or the earlier run."</p>
                 </div>
             </div>
         })
