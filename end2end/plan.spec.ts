@@ -78,13 +78,14 @@ const labelled = (more = ''): string => `heat_template_version: 2021-04-16
 parameters:
   label: {type: string, default: plain}
   code: {type: string, hidden: true, default: none}
+  key: {type: string, default: short}
 resources:
   front:
     type: OS::Neutron::Net
     properties: {name: {get_param: label}}
 ${more}`;
 
-test('a plan is shared by its address: version and parameters, without hidden ones', async ({ page, context }) => {
+test('a plan is shared by its address: version and parameters; hidden and long ones are missed by name', async ({ page, context }) => {
   await login(page);
   const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'shared', template: labelled() });
   await page.goto(`/designs/${design.id}/plan`);
@@ -92,7 +93,10 @@ test('a plan is shared by its address: version and parameters, without hidden on
   await expect(page.getByTestId('planned-version')).toHaveText('Design v1');
   await page.getByLabel('label', { exact: true }).fill('green & blue');
   await page.getByLabel('code', { exact: true }).fill('xyzzy');
-  await expect(page).toHaveURL(`/designs/${design.id}/plan?version=1&parameter.label=green%20%26%20blue`);
+  await page.getByLabel('key', { exact: true }).fill('x'.repeat(101));
+  await expect(page).toHaveURL(`/designs/${design.id}/plan?version=1&parameter.label=green%20%26%20blue&omitted=code&omitted=key`);
+  await expect(page.getByRole('note').filter({ hasText: 'omits values' }), 'the user who shares it is told')
+    .toHaveText('The address of this page omits values: code (hidden), key (too long). Others who open it must enter them.');
   const address = page.url();
 
   const next = { name: 'shared', template: labelled('  back: {type: OS::Neutron::Net}\n'), base_version: design.version };
@@ -107,6 +111,11 @@ test('a plan is shared by its address: version and parameters, without hidden on
   const changes = other.getByRole('region', { name: 'Changes' });
   await expect(other.getByLabel('label', { exact: true })).toHaveValue('green & blue');
   await expect(other.getByLabel('code', { exact: true })).toHaveValue('');
+  await expect(other.getByLabel('key', { exact: true })).toHaveValue('');
+  const missing = other.getByRole('note').filter({ hasText: 'omits values' });
+  await expect(missing, 'the user who opens it is told').toContainText('The address of this page omits values: code, key.');
+  await expect(missing).toContainText('this plan uses defaults in their place');
+  await expect(other, 'passed on, the address still names them').toHaveURL(address);
   await expect(changes.locator('[data-change="front"]')).toBeVisible();
   await expect(changes.locator('[data-change="back"]')).toHaveCount(0);
   await expect(other.getByTestId('planned-version')).toHaveText('Design v1');
@@ -114,14 +123,23 @@ test('a plan is shared by its address: version and parameters, without hidden on
   await expect(changes.locator('[data-change="back"]')).toBeVisible();
   await expect(other.getByTestId('planned-version')).toHaveText('Design v2');
   await expect(other.getByLabel('label', { exact: true })).toHaveValue('green & blue');
-  await expect(other.getByRole('note')).toHaveCount(0);
+  await expect(other.getByRole('note').filter({ hasText: 'Version 2' })).toHaveCount(0);
 
   await test.step('the way to the design and back keeps the parameters', async () => {
     await changes.locator('[data-change="front"]').getByRole('link', { name: 'Open front in the design' }).click();
     await canvasReady(other);
     await other.getByRole('link', { name: 'Plan', exact: true }).click();
     await expect(other.getByLabel('label', { exact: true })).toHaveValue('green & blue');
-    await expect(other).toHaveURL(`/designs/${design.id}/plan?version=2&parameter.label=green%20%26%20blue`);
+    await expect(other).toHaveURL(`/designs/${design.id}/plan?version=2&parameter.label=green%20%26%20blue&omitted=code&omitted=key`);
+    await expect(missing).toContainText('code, key');
+  });
+
+  await test.step('a missing value that is entered is missing no more', async () => {
+    await other.getByLabel('key', { exact: true }).fill('brief');
+    await expect(missing).toContainText('omits values: code.');
+    await expect(other).toHaveURL(`/designs/${design.id}/plan?version=2&parameter.label=green%20%26%20blue&parameter.key=brief&omitted=code`);
+    await other.getByLabel('code', { exact: true }).fill('xyzzy');
+    await expect(missing).toHaveText('The address of this page omits values: code (hidden). Others who open it must enter them.');
   });
 
   await other.goto(`/designs/${design.id}/plan?version=9`);

@@ -4,30 +4,46 @@ use crate::browser;
 
 /// Prefix of a parameter's field in a query.
 const PARAMETER: &str = "parameter.";
+/// Name of the field with the name of an omitted parameter.
+const OMITTED: &str = "omitted";
 
-/// Name of a parameter's field in the query of a plan, and of a design that a plan has led to.
-pub fn parameter_name(parameter: &str) -> String {
-    format!("{PARAMETER}{parameter}")
+/// Entered parameters in the query of a plan, and of a design that a plan has led to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SharedParameters {
+    /// Names and entered texts.
+    pub values: Vec<(String, String)>,
+    /// Names of the parameters whose entered text is not in the query.
+    pub omitted: Vec<String>,
 }
 
-/// Parameter values as fields of a query: `parameter.size=3`.
-pub fn parameter_fields(values: &[(String, String)]) -> Vec<String> {
-    let field = |(name, text): &(String, String)| {
-        let name = browser::encode(&parameter_name(name));
-        format!("{name}={}", browser::encode(text))
-    };
-    values.iter().map(field).collect()
-}
+impl SharedParameters {
+    /// The parameters among the fields of a query.
+    pub fn of_query<'a, N: AsRef<str>>(
+        query: impl IntoIterator<Item = (N, &'a str)>,
+    ) -> SharedParameters {
+        let mut found = SharedParameters::default();
+        for (name, text) in query {
+            let name = name.as_ref();
+            if name == OMITTED {
+                found.omitted.push(text.to_owned());
+            } else if let Some(parameter) = name.strip_prefix(PARAMETER) {
+                found.values.push((parameter.to_owned(), text.to_owned()));
+            }
+        }
+        found
+    }
 
-/// The parameter values among the fields of a query.
-pub fn parameter_values<'a, N: AsRef<str>>(
-    query: impl IntoIterator<Item = (N, &'a str)>,
-) -> Vec<(String, String)> {
-    let value = |(name, text): (N, &str)| {
-        let name = name.as_ref().strip_prefix(PARAMETER)?;
-        Some((name.to_owned(), text.to_owned()))
-    };
-    query.into_iter().filter_map(value).collect()
+    /// The fields of a query: `parameter.size=3` and `omitted=key`.
+    pub fn fields(&self) -> Vec<String> {
+        let field = |name: &str, text: &str| {
+            let (name, text) = (browser::encode(name), browser::encode(text));
+            format!("{name}={text}")
+        };
+        let values = self.values.iter();
+        let values = values.map(|(name, text)| field(&format!("{PARAMETER}{name}"), text));
+        let omitted = self.omitted.iter().map(|name| field(OMITTED, name));
+        values.chain(omitted).collect()
+    }
 }
 
 /// The address of the form of an item: for a new one, or for the next version of one.
@@ -107,8 +123,8 @@ pub struct LinkedDesign {
     pub version: Option<u32>,
     /// Id of the deployment that its plan shall update.
     pub deployment: Option<String>,
-    /// Parameter values with which the designer plans. Empty for a plan of the past.
-    pub parameters: Vec<(String, String)>,
+    /// Parameters with which the designer plans. Empty for a plan of the past.
+    pub parameters: SharedParameters,
 }
 
 impl LinkedDesign {
@@ -122,7 +138,7 @@ impl LinkedDesign {
             property,
         };
         let mut fields = vec![link.editor()];
-        fields.extend(parameter_fields(&self.parameters));
+        fields.extend(self.parameters.fields());
         fields.join("&")
     }
 }
@@ -157,7 +173,10 @@ mod tests {
 
     #[test]
     fn a_plan_leads_to_its_design_and_back_with_its_parameters() {
-        let parameters = vec![("size".to_owned(), "3".to_owned())];
+        let parameters = SharedParameters {
+            values: vec![("size".to_owned(), "3".to_owned())],
+            omitted: vec!["key".to_owned(), "code".to_owned()],
+        };
         let design = LinkedDesign {
             id: "d".to_owned(),
             version: Some(5),
@@ -166,10 +185,15 @@ mod tests {
         };
         assert_eq!(
             design.resource("web", Some("flavor")),
-            "/designs/d?version=5&resource=web&property=flavor&parameter.size=3"
+            "/designs/d?version=5&resource=web&property=flavor&parameter.size=3&omitted=key&omitted=code"
         );
-        let query = [("version", "5"), ("parameter.size", "3")];
-        assert_eq!(parameter_values(query), parameters);
+        let query = [
+            ("version", "5"),
+            ("parameter.size", "3"),
+            ("omitted", "key"),
+            ("omitted", "code"),
+        ];
+        assert_eq!(SharedParameters::of_query(query), parameters);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     export::ExportItems,
-    links::{parameter_fields, parameter_values},
+    links::SharedParameters,
     ui::{Icon, Menu, menu, use_confirm, use_toasts},
 };
 
@@ -68,7 +68,7 @@ pub fn HeaderActions(
             let id = id.as_ref()?;
             Some(format!("deployment={}", crate::browser::encode(id)))
         });
-        let parameters = query.with(|query| parameter_fields(&parameter_values(query)));
+        let parameters = query.with(|query| SharedParameters::of_query(query).fields());
         let flag = flag.map(str::to_owned);
         let words: Vec<String> = flag.into_iter().chain(against).chain(parameters).collect();
         let query = if words.is_empty() {

@@ -274,10 +274,10 @@ fn EntryButton(
         let item = entry.item.clone();
         move |_| workspace.add(&item)
     };
-    let (label, summary) = (entry.title.clone(), entry.summary.clone());
+    let summary = entry.summary.clone();
     view! {
         <button
-            type="button" class="palette-entry" aria-label=label title=summary
+            type="button" class="palette-entry" title=summary
             on:pointerdown=down on:pointermove=moved on:pointerup=up on:pointercancel=move |_| cancel()
             on:keydown=keyed on:dblclick=double on:dragstart=|event| event.prevent_default()
         >
@@ -286,7 +286,7 @@ fn EntryButton(
     }
 }
 
-/// The icon, title and summary of an entry.
+/// The icon, title and summary of an entry. The title names its button, and the summary is the button's description.
 #[component]
 pub fn EntryFace(
     /// The entry.

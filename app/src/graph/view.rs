@@ -358,6 +358,7 @@ fn StepNode(
             <span class="graph-icon" data-look=look>{icon}</span>
             <span class="graph-words">
                 <span class="graph-title">{title}</span>
+                " "
                 <span class="graph-verb">{step_verb(step.kind)}</span>
             </span>
         </button>

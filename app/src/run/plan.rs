@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::RunView;
 use crate::{
     client,
-    links::LinkedDesign,
+    links::{LinkedDesign, SharedParameters},
     load::{Load, Loaded},
     pages::{
         deployment::design::{DesignVersionLink, known_design},
@@ -185,7 +185,7 @@ fn Planned(view: RunView) -> impl IntoView {
                 id: content.design.clone()?,
                 version: content.design_version,
                 deployment,
-                parameters: Vec::new(),
+                parameters: SharedParameters::default(),
             })
         })
     });

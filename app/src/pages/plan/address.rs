@@ -1,12 +1,18 @@
-//! The address of a plan: design and version, or run; deployment; parameter values that are neither hidden nor long.
+//! The address of a plan: design and version, or run; deployment; parameter values that are neither hidden nor long, and
+//! the names of the other entered parameters. Notes say which values the address omits, and which are missing here.
 
 use leptos::prelude::*;
 
-use super::{Page, source::Origin};
+use super::{
+    Page,
+    sharing::{missing, omitted},
+    source::Origin,
+};
 use crate::{
     browser,
-    links::{DesignLink, parameter_fields},
+    links::{DesignLink, SharedParameters},
     pages::deployment::runs::roll_back_href,
+    ui::{Icon, prose},
 };
 
 impl Page {
@@ -40,24 +46,64 @@ impl Page {
     }
 }
 
-/// An address with a query, and parameter values after it.
-fn with_parameters(mut address: String, values: &[(String, String)]) -> String {
-    for field in parameter_fields(values) {
-        address = format!("{address}&{field}");
+/// An address with a query, and parameters after it.
+fn with_parameters(start: String, parameters: &SharedParameters) -> String {
+    let mut fields = vec![start];
+    fields.extend(parameters.fields());
+    fields.join("&")
+}
+
+/// The entered parameters that the page's address omits, with the reasons, for the user who shares it.
+#[component]
+pub(super) fn OmittedNote(
+    /// The page's state.
+    page: Page,
+) -> impl IntoView {
+    let names = Memo::new(move |_| omitted(&page.form.sharing()));
+    move || {
+        let names = names.get()?;
+        let text = format!(
+            "The address of this page omits values: {names}. Others who open it must enter them."
+        );
+        Some(view! { <p class="meta" role="note">{prose(&text)}</p> })
     }
-    address
+}
+
+/// The parameters whose values the opened address omits, for the user who opened it.
+#[component]
+pub(super) fn MissingNote(
+    /// The page's state.
+    page: Page,
+) -> impl IntoView {
+    let names = Memo::new(move |_| missing(&page.form.sharing()));
+    move || {
+        let names = names.get()?;
+        let title = format!("The address of this page omits values: {names}.");
+        Some(view! {
+            <div class="plan-obstacle" role="note">
+                <Icon name="info" />
+                <div>
+                    <p><strong>{prose(&title)}</strong></p>
+                    <p>"They are hidden or too long for an address. Until you enter them, this plan uses defaults in their place, or the values of the deployment or the earlier run."</p>
+                </div>
+            </div>
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::with_parameters;
+    use super::{SharedParameters, with_parameters};
 
     #[test]
     fn parameters_follow_the_version() {
-        let values = [("size".to_owned(), "3".to_owned())];
+        let parameters = SharedParameters {
+            values: vec![("size".to_owned(), "3".to_owned())],
+            omitted: vec!["key".to_owned()],
+        };
         assert_eq!(
-            with_parameters("/designs/d/plan?version=5".to_owned(), &values),
-            "/designs/d/plan?version=5&parameter.size=3"
+            with_parameters("/designs/d/plan?version=5".to_owned(), &parameters),
+            "/designs/d/plan?version=5&parameter.size=3&omitted=key"
         );
     }
 }

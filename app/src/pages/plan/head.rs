@@ -4,7 +4,9 @@ use api::{DeploymentState, OnFailure};
 use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::{
-    Page, changes,
+    Page,
+    address::MissingNote,
+    changes,
     obstacle::ObstacleNote,
     quota::{self, QuotaLine},
     start::is_outdated,
@@ -126,6 +128,7 @@ pub(super) fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
             </form>
         </header>
         <NewerVersionNote page />
+        <MissingNote page />
         <ObstacleNote page />
         <ProblemNote problem=page.refused />
         {move || page.refused.with(|refused| is_outdated(refused.as_ref())).then(|| view! {

@@ -4,8 +4,10 @@
 //! new plan when a parameter or the deployment to update changes. The template is a version of a design, or that of an
 //! earlier run to which a deployment is rolled back.
 //!
-//! The page's address has all of it but hidden and long parameter values, so that others who open it see the same plan.
-//! Deploy starts what was reviewed: the version is sent with its text, and the digest of the plan's changes.
+//! The page's address has all of it, so that others who open it see the same plan. It only names hidden and long
+//! parameters, and the page says whose values are missing. Deploy starts what was reviewed: the version is sent with its
+//! text, and the digest of the plan's changes. An update that replaces the active run is planned again when that run has
+//! ended, which the page says before it is started.
 
 mod address;
 mod change_row;
@@ -15,6 +17,7 @@ mod obstacle;
 mod parameters;
 mod permission;
 mod quota;
+mod sharing;
 mod source;
 mod start;
 mod values;
@@ -27,6 +30,7 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 
 pub use self::changes::Changes;
 use self::{
+    address::OmittedNote,
     head::Head,
     parameters::{Form, Parameters},
     permission::PermissionQuestion,
@@ -38,7 +42,7 @@ use crate::{
     client::{self, Types},
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
-    links::{LinkedDesign, parameter_name},
+    links::{LinkedDesign, SharedParameters},
     load::{Load, Loaded},
     operations::permission_form::PermissionForm,
     session::use_session,
@@ -183,7 +187,7 @@ impl Page {
                     }
                 }
                 page.form
-                    .fill(|name| query.with_untracked(|query| query.get(&parameter_name(name))));
+                    .fill(SharedParameters::of_query(&query.get_untracked()));
             });
         });
         keep_planned(page);
@@ -277,8 +281,8 @@ impl Page {
 /// Requests a new plan shortly after a change of its inputs.
 fn keep_planned(page: Page) {
     let request_number = StoredValue::new(0_u32);
-    // At the end of a run, there is something else to plan from.
-    let is_free = Memo::new(move |_| page.obstacle().is_none());
+    // At the end of a run, there is something else to plan from. A user who replaces a run reviews the present plan.
+    let basis = Memo::new(move |_| (page.obstacle().is_none(), page.instead_of()));
     Effect::new(move |before: Option<bool>| {
         let Some((template, beside)) = page
             .source
@@ -289,7 +293,7 @@ fn keep_planned(page: Page) {
             return false;
         };
         page.is_planning.set(true);
-        is_free.track();
+        basis.track();
         page.requested.track();
         let request = PlanRequest {
             template,
@@ -385,6 +389,7 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
         <div class="plan-body">
             <section class="plan-side" aria-label="Changes">
                 <Parameters form=page.form />
+                <OmittedNote page />
                 <PermissionQuestion page />
                 {left}
             </section>

@@ -112,6 +112,11 @@ pub(super) fn ObstacleNote(page: Page) -> impl IntoView {
                     />
                     "Replace it: it begins no further step, its active steps end, and the update is planned from what exists then"
                 </label>
+                {move || page.replaces.get().then(|| view! {
+                    <p class="quiet">
+                        "The plan on this page is of the present state. The changes that are carried out can differ from it for resources on which that run works: what it creates until its end is then kept, updated or removed. The update's run shows its changes under Plan."
+                    </p>
+                })}
             }
             .into_any(),
             _ => view! { <p class="quiet">"It cannot be replaced. Wait for its end, or cancel it on its page."</p> }.into_any(),

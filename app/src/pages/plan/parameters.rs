@@ -1,6 +1,6 @@
 //! A form generated from a template's parameters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hot::{
     bundle::Bundle, constraint::Constraint, document::Document, merged::Merged,
@@ -9,12 +9,11 @@ use hot::{
 use leptos::prelude::*;
 use serde_json::{Number, Value};
 
-use crate::ui::prose;
-
-/// Maximum length of a value in the page's address, in bytes. Longer ones are left out.
-const SHARED_BYTES_MAX: usize = 100;
-/// Maximum length of all values in the page's address, in bytes. Servers and proxies accept 8 KiB.
-const SHARED_BYTES_ALL_MAX: usize = 2_000;
+use super::{
+    sharing::{Sharing, sharing},
+    values::plain,
+};
+use crate::{links::SharedParameters, ui::prose};
 
 /// Parameters and entered values.
 #[derive(Clone, Copy)]
@@ -26,6 +25,8 @@ pub struct Form {
     typed: RwSignal<BTreeMap<String, String>>,
     /// Values that the fields had at first. They are sent as they are, also if they are empty.
     preset: RwSignal<BTreeMap<String, Value>>,
+    /// Parameters that the address omitted when the page was opened.
+    omitted: RwSignal<BTreeSet<String>>,
 }
 
 impl Form {
@@ -37,6 +38,7 @@ impl Form {
             groups: RwSignal::new(Vec::new()),
             typed: RwSignal::new(BTreeMap::new()),
             preset: RwSignal::new(BTreeMap::new()),
+            omitted: RwSignal::new(BTreeSet::new()),
         }
     }
 
@@ -81,29 +83,45 @@ impl Form {
         self.parameters.set(parameters.collect());
     }
 
-    /// Fills fields with the texts of an address. Fields of hidden parameters stay empty.
-    pub fn fill(self, text_of: impl Fn(&str) -> Option<String>) {
-        let found: Vec<(String, String)> = self.parameters.with_untracked(|parameters| {
-            let open = parameters.iter().filter(|parameter| !parameter.hidden);
-            open.filter_map(|parameter| Some((parameter.name.clone(), text_of(&parameter.name)?)))
-                .collect()
+    /// Fills fields with the texts of an address. Fields of hidden and of omitted parameters stay as they are.
+    pub fn fill(self, shared: SharedParameters) {
+        let SharedParameters {
+            mut values,
+            omitted,
+        } = shared;
+        self.parameters.with_untracked(|parameters| {
+            values.retain(|(name, _)| {
+                let mut found = parameters.iter();
+                found.any(|parameter| parameter.name == *name && !parameter.hidden)
+            });
         });
-        if !found.is_empty() {
-            self.typed.update(|typed| typed.extend(found));
+        if !values.is_empty() {
+            self.typed.update(|typed| typed.extend(values));
         }
+        self.omitted.set(omitted.into_iter().collect());
     }
 
-    /// Entered texts for the page's address, by name: no hidden ones, and no long ones. Does not track.
-    pub fn shared(self) -> Vec<(String, String)> {
-        self.parameters.with_untracked(|parameters| {
-            let open = |parameter: &&Parameter| {
-                !parameter.hidden && self.set_by(&parameter.name).is_none()
-            };
-            let open = parameters.iter().filter(open);
-            self.typed.with_untracked(|typed| {
-                self.preset.with_untracked(|preset| {
-                    let names = open.map(|parameter| parameter.name.as_str());
-                    shared(names, typed, preset)
+    /// Entered parameters for the page's address. Does not track.
+    pub fn shared(self) -> SharedParameters {
+        let mut shared = SharedParameters::default();
+        for (name, sharing) in untrack(|| self.sharing()) {
+            match sharing {
+                Sharing::Text(text) => shared.values.push((name, text)),
+                Sharing::Hidden | Sharing::TooLong | Sharing::Missing => shared.omitted.push(name),
+            }
+        }
+        shared
+    }
+
+    /// Entered and missing values with their place in the page's address, by the parameter's name. Tracks.
+    pub fn sharing(self) -> Vec<(String, Sharing)> {
+        self.parameters.with(|parameters| {
+            let is_open = |parameter: &&Parameter| self.set_by(&parameter.name).is_none();
+            let open = parameters.iter().filter(is_open);
+            self.typed.with(|typed| {
+                self.preset.with(|preset| {
+                    let omitted = |omitted: &_| sharing(open, typed, preset, omitted);
+                    self.omitted.with(omitted)
                 })
             })
         })
@@ -153,28 +171,6 @@ fn values(
             (!text.is_empty()).then(|| (parameter.name.clone(), value(&parameter.kind, text)))
         })
         .collect()
-}
-
-/// The texts that differ from the fields' first ones, as far as they are short.
-fn shared<'a>(
-    names: impl Iterator<Item = &'a str>,
-    typed: &BTreeMap<String, String>,
-    preset: &BTreeMap<String, Value>,
-) -> Vec<(String, String)> {
-    let mut left = SHARED_BYTES_ALL_MAX;
-    let mut found = Vec::new();
-    for name in names {
-        let Some(text) = typed.get(name) else {
-            continue;
-        };
-        let first = preset.get(name).map(plain).unwrap_or_default();
-        let bytes = name.len() + text.len();
-        if *text != first && text.len() <= SHARED_BYTES_MAX && bytes <= left {
-            left -= bytes;
-            found.push((name.to_owned(), text.clone()));
-        }
-    }
-    found
 }
 
 /// Text of a field as a value of its type. Invalid text is sent as a string, because the server's error message is
@@ -357,33 +353,13 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
     }
 }
 
-fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use hot::document::Document;
 
-    use super::{SHARED_BYTES_MAX, grouped, rules, shared, value, values};
-
-    #[test]
-    fn an_address_has_short_values_that_were_entered() {
-        let long = "x".repeat(SHARED_BYTES_MAX + 1);
-        let typed = serde_json::from_value(
-            json!({"size": "3", "name": "web", "note": "", "key": long, "code": "1234"}),
-        )
-        .unwrap();
-        let preset = serde_json::from_value(json!({"name": "web", "note": "old"})).unwrap();
-        let open = ["key", "name", "note", "other", "size"];
-        let found = shared(open.into_iter(), &typed, &preset);
-        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
-        assert_eq!(found, [pair("note", ""), pair("size", "3")]);
-    }
+    use super::{grouped, rules, value, values};
 
     #[test]
     fn parameters_are_shown_in_the_templates_groups() {

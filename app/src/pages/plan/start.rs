@@ -36,23 +36,39 @@ pub(super) fn deployer(page: Page) -> Callback<()> {
         } else {
             OverQuota::Refuse
         };
-        let going = page.plan.with_untracked(changes::destructive);
-        if going.is_empty() {
-            return starter.start(over_quota);
+        let (verb, instead_of) = untrack(|| (page.verb(), page.instead_of()));
+        let question = page
+            .plan
+            .with_untracked(|plan| question(verb, plan, instead_of.as_deref()));
+        match question {
+            Some(question) => confirm.ask(question, move || starter.start(over_quota)),
+            None => starter.start(over_quota),
         }
-        let verb = untrack(|| page.verb());
-        let losses = page.plan.with_untracked(|plan| match plan {
-            Loaded::Ready(plan) => consequences::losses(plan),
-            _ => Vec::new(),
-        });
-        let question = Question {
-            title: format!("{verb} and remove these resources?"),
-            body: losses,
-            items: going,
-            action: String::from(verb),
-            danger: true,
-        };
-        confirm.ask(question, move || starter.start(over_quota));
+    })
+}
+
+/// The question about resources that a plan removes. `None` if it removes none. `instead_of` is the active run that the
+/// update replaces.
+fn question(verb: &str, plan: &Loaded<Plan>, instead_of: Option<&str>) -> Option<Question> {
+    let items = changes::destructive(plan);
+    if items.is_empty() {
+        return None;
+    }
+    let mut body = match plan {
+        Loaded::Ready(plan) => consequences::losses(plan),
+        _ => Vec::new(),
+    };
+    if instead_of.is_some() {
+        body.push(String::from(
+            "The update is planned again when the active run has ended. Resources on which that run works can then be removed or replaced, too.",
+        ));
+    }
+    Some(Question {
+        title: format!("{verb} and remove these resources?"),
+        body,
+        items,
+        action: String::from(verb),
+        danger: true,
     })
 }
 
@@ -81,7 +97,8 @@ impl Starter {
             _ => (None, None),
         });
         let instead_of = untrack(|| page.instead_of());
-        // The active run changes the plan with each step, and the user has chosen to update what exists at its end.
+        // The active run changes the plan with each step, and the user has chosen to update what exists at its end. The
+        // page says that the plan is made again then.
         let plan_digest = digest.filter(|_| instead_of.is_none());
         let permission = page.permission_untracked();
         if let Some(problem) = permission.as_ref().and_then(PermissionRequest::problem) {
@@ -178,4 +195,34 @@ pub(super) fn is_outdated(refused: Option<&Problem>) -> bool {
 
 fn deployable(plan: &Loaded<Plan>) -> bool {
     matches!(plan, Loaded::Ready(plan) if plan.workflow.is_some() && !plan.diagnostics.iter().any(|it| it.severity == Severity::Error))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan(action: &str) -> Loaded<Plan> {
+        let plan = json!({
+            "diagnostics": [],
+            "changes": [{"action": action, "resource": "disk", "type": "OS::Cinder::Volume", "origin": {"from": "drawn"}}],
+            "workflow": null,
+        });
+        Loaded::Ready(serde_json::from_value(plan).unwrap())
+    }
+
+    #[test]
+    fn a_removal_is_confirmed_and_one_in_place_of_a_run_says_that_it_is_planned_again() {
+        assert!(question("Update", &plan("create"), None).is_none());
+        let asked = question("Update", &plan("delete"), None).unwrap();
+        assert_eq!(asked.items, ["disk  OS::Cinder::Volume  removed"]);
+        let loss = "`disk`: Its data is lost, and its snapshots with it.";
+        assert_eq!(asked.body, [loss]);
+        let asked = question("Update", &plan("delete"), Some("run")).unwrap();
+        assert_eq!(asked.body[0], loss);
+        assert!(
+            asked.body[1].starts_with("The update is planned again when the active run has ended.")
+        );
+    }
 }

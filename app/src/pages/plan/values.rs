@@ -1,4 +1,4 @@
-//! Values of properties in a plan: old and new, and text of several lines as a line diff.
+//! Values in a plan as text. Old and new values of properties, with a line diff for text of several lines.
 
 use leptos::prelude::*;
 use serde_json::Value;
@@ -17,6 +17,13 @@ pub fn values(old: Option<&Value>, new: Option<&Value>) -> AnyView {
         {new.map(|new| view! { <code class="new"><span class="sr-only">"New "</span>{new}</code> })}
     }
     .into_any()
+}
+
+/// The text of a parameter's value in its field.
+pub fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Value in the notation of a user.
