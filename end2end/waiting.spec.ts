@@ -54,6 +54,8 @@ test('a running step tells what the cloud says, and a waiting one what it waits 
   await test.step('what is removed is called so everywhere', async () => {
     const gone = await api<Started>(page, 'DELETE', `/deployments/${first.deployment}`);
     await ended(page, gone.run);
+    const { steps } = await api<{ steps: { id: string; shown_as?: string }[] }>(page, 'GET', `/runs/${gone.run}`);
+    expect(steps.find((one) => one.id === 'net:delete')?.shown_as).toBe('removed');
     await page.goto(`/runs/${gone.run}`);
     await expect(step('net:delete')).toContainText('Removed');
     await expect(step('net:delete')).toHaveAttribute('data-look', 'removed');

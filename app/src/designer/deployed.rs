@@ -40,7 +40,7 @@ pub fn DeploymentNote(
         async move { client::deployment(&id).await }
     });
     let is_busy = Memo::new(move |_| {
-        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
+        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Running))
     });
     keep_fresh(is_busy, move || deployment.reload());
     let operations = Operations::new(deployment);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use api::{StepKind, StepState};
+use api::{Named as _, StepKind, StepState};
 use canvas::{
     geometry::Rect,
     layered::{self, Lane, Sizes},

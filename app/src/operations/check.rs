@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use api::{
-    Action, ChangedProperty, Check, Deployment, DeploymentState, Finding, FindingKind, Plan,
-    PlanRequest, RepairRequest,
+    Action, ChangedProperty, Check, Deployment, DeploymentState, Finding, FindingKind, Named as _,
+    Plan, PlanRequest, RepairRequest,
 };
 use hot::text::counted;
 use leptos::prelude::*;
@@ -18,9 +18,7 @@ use crate::{
     load::Load,
     session::{Session, use_session},
     time::Ago,
-    ui::{
-        Icon, Question, StateBadge, ToastList, data_table, prose, state::DisplayState, use_toasts,
-    },
+    ui::{Icon, Question, StateBadge, ToastList, data_table, prose, use_toasts},
 };
 
 /// The check of a deployment and its repair, on a page that offers them.
@@ -82,7 +80,7 @@ impl Checking {
     pub fn can_repair(self) -> bool {
         let is_busy = self
             .deployment
-            .with(|it| it.is_none_or(|it| it.state == DeploymentState::Busy));
+            .with(|it| it.is_none_or(|it| it.state == DeploymentState::Running));
         self.finds_damage() && !is_busy && self.can_check()
     }
 
@@ -147,7 +145,7 @@ pub fn CheckSection(
     });
     move || {
         let (last, is_present, state) = shown.get()?;
-        let is_busy = state == DeploymentState::Busy;
+        let is_busy = state == DeploymentState::Running;
         let about = last.as_ref().map(|check| {
             view! {
                 <span class="meta">
@@ -386,8 +384,11 @@ mod tests {
             "Not checked yet"
         );
         assert_eq!(verdict(&checked("r", &[])), "Checked: as deployed");
-        let damaged = checked("r", &["changed", "gone", "changed"]);
-        assert_eq!(verdict(&damaged), "Checked: 1 gone, 2 changed");
+        let damaged = checked("r", &["changed", "not_compared", "gone", "changed"]);
+        assert_eq!(
+            verdict(&damaged),
+            "Checked: 1 gone, 2 changed, 1 not compared"
+        );
         assert_eq!(damage(&damaged).len(), 1, "one resource");
         let older = checked("before", &["gone"]);
         assert_eq!(verdict(&older), "Not checked since the last run");

@@ -110,7 +110,7 @@ pub(super) fn has_command_targets(deployment: &Deployment) -> bool {
 pub(super) fn exists(resource: &DeployedResource) -> bool {
     !matches!(
         resource.state,
-        ResourceState::Creating | ResourceState::Deleting | ResourceState::Deleted
+        ResourceState::Creating | ResourceState::Removing | ResourceState::Removed
     )
 }
 

@@ -85,7 +85,7 @@ fn GroupTable(
         deployment.with(|it| {
             let groups = it.map(|it| it.groups.iter()).into_iter().flatten();
             let shown = groups.filter(|group| only.as_ref().is_none_or(|only| group.name == *only));
-            let state = it.map_or(DeploymentState::Busy, |it| it.state);
+            let state = it.map_or(DeploymentState::Running, |it| it.state);
             (shown.cloned().collect::<Vec<_>>(), is_locked(state))
         })
     });

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use api::{Deployment, ResourceState};
+use api::{Deployment, Named as _, ResourceState};
 use leptos::prelude::*;
 use leptos_router::{NavigateOptions, hooks::use_navigate};
 
@@ -18,7 +18,7 @@ use crate::{
     links,
     load::Load,
     session::{Session, use_session},
-    ui::{Command, Icon, state::DisplayState, use_leaving, use_palette},
+    ui::{Command, Icon, use_leaving, use_palette},
 };
 
 /// An operation on a resource.
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_group_is_not_scaled_during_a_run_and_nothing_runs_while_suspended() {
-        assert_eq!(on("busy", &["web"]), [command(&["web/0", "web/1"])]);
+        assert_eq!(on("running", &["web"]), [command(&["web/0", "web/1"])]);
         assert!(on("suspended", &["web"]).is_empty());
         assert!(on("suspended", &["mysql"]).is_empty());
     }
@@ -372,7 +372,7 @@ mod tests {
             "id": "c", "time": "2026-01-01T00:00:00Z", "author": "ann", "checked": 5,
             "findings": [
                 {"resource": "db", "type": types::SERVER, "kind": "gone"},
-                {"resource": "net", "type": types::NET, "kind": "unknown"},
+                {"resource": "net", "type": types::NET, "kind": "not_compared"},
             ],
         });
         deployment.check = Some(serde_json::from_value(check).unwrap());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{CheckSummary, Deployment, DeploymentState};
+use api::{CheckSummary, Deployment, DeploymentState, Named as _};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -29,7 +29,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     let deployments = Load::new(client::deployments);
     let busy = Memo::new(move |_| {
         deployments.with(|all| {
-            all.is_some_and(|all| all.iter().any(|it| it.state == DeploymentState::Busy))
+            all.is_some_and(|all| all.iter().any(|it| it.state == DeploymentState::Running))
         })
     });
     keep_fresh(busy, move || deployments.reload());
@@ -75,14 +75,17 @@ enum Filter {
 }
 
 impl Filter {
-    const ALL: [(Filter, &str); 6] = [
-        (Filter::Live, "Live"),
-        (Filter::Only(DeploymentState::Busy), "Running"),
-        (Filter::Only(DeploymentState::Deployed), "Deployed"),
-        (Filter::Only(DeploymentState::Suspended), "Suspended"),
-        (Filter::Only(DeploymentState::Failed), "Failed"),
-        (Filter::Only(DeploymentState::Undeployed), "Undeployed"),
-    ];
+    fn all() -> impl Iterator<Item = Filter> {
+        let states = DeploymentState::ALL.iter().copied().map(Filter::Only);
+        std::iter::once(Filter::Live).chain(states)
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Filter::Live => "Live",
+            Filter::Only(state) => state.title(),
+        }
+    }
 
     fn has(self, it: &Deployment) -> bool {
         match self {
@@ -107,9 +110,8 @@ fn DeploymentTable(deployments: Load<Vec<Deployment>>) -> impl IntoView {
     let query = RwSignal::new(String::new());
     let filter = RwSignal::new(Filter::Live);
     let rows = RwSignal::new(ROWS);
-    let buttons = Filter::ALL
-        .into_iter()
-        .map(|(one, label)| {
+    let buttons = Filter::all()
+        .map(|one| {
             let count = Memo::new(move |_| {
                 deployments
                     .with(|all| all.map_or(0, |all| all.iter().filter(|it| one.has(it)).count()))
@@ -123,7 +125,7 @@ fn DeploymentTable(deployments: Load<Vec<Deployment>>) -> impl IntoView {
                         rows.set(ROWS);
                     }
                 >
-                    {label}<span class="count">{move || count.get()}</span>
+                    {one.label()}<span class="count">{move || count.get()}</span>
                 </button>
             }
         })

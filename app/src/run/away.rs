@@ -1,6 +1,6 @@
 //! A run for users who look elsewhere: the tab's icon has the run's state, and a notification tells its end.
 
-use api::RunState;
+use api::{Named as _, RunState};
 use leptos::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Notification, NotificationOptions, NotificationPermission};
@@ -8,11 +8,7 @@ use web_sys::{Notification, NotificationOptions, NotificationPermission};
 use super::RunView;
 use crate::{
     browser,
-    ui::{
-        Icon,
-        state::{DisplayState, run_title},
-        use_toasts,
-    },
+    ui::{Icon, state::run_title, use_toasts},
 };
 
 /// Key of the user's choice in the browser's storage.

@@ -1,6 +1,6 @@
 //! The head of the run page: kind, state and actions of the run.
 
-use api::{Run, RunState};
+use api::{Named, Run, RunState};
 use leptos::prelude::*;
 
 use super::{RunView, away::NotifyButton, feed::Freshness};
@@ -113,7 +113,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
         <header class="run-head">
             <h1>{title}</h1>
             <span
-                class="run-state" role="status" data-testid="run-state" data-state=move || state.get().map(DisplayState::word)
+                class="run-state" role="status" data-testid="run-state" data-state=move || state.get().map(Named::word)
             >
                 {move || state.get().map(|state| match replaced() {
                     Some(title) => badge(state.look(), title),

@@ -1,7 +1,7 @@
 //! The steps of a run in the workflow's order: state, duration, attempts, and what those at work wait for. One of them can
 //! be selected.
 
-use api::{RunStep, StepState};
+use api::{Named, RunStep, StepState};
 use leptos::prelude::*;
 
 use super::{
@@ -188,7 +188,7 @@ fn StepRow(
             style:top=move || format!("{}px", top.get()) style:height=move || format!("{}px", height.get())
         >
             <button
-                type="button" class="step" data-step=id data-state=move || look.get().map(DisplayState::word) data-look=icon_look
+                type="button" class="step" data-step=id data-state=move || look.get().map(|look| look.state.word()) data-look=icon_look
                 aria-pressed=pressed title=stored.get_value()
                 on:click=move |_| selected.update(|selected| {
                     let id = stored.get_value();
@@ -200,7 +200,7 @@ fn StepRow(
                     <span class="step-title">{title}</span>
                     <span class="step-verb">{verb}</span>
                     {attempts}
-                    <span class="sr-only">{move || look.get().map(DisplayState::title)}</span>
+                    <span class="sr-only">{move || look.get().map(Named::title)}</span>
                     <span class="step-time">{took}</span>
                 </span>
                 {note}

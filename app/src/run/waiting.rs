@@ -22,7 +22,7 @@ pub fn unfinished<'a>(model: &'a Model, step: &RunStep) -> Vec<&'a RunStep> {
 /// The reason why a step has not started although it waits for no other step. `None` if it has started or will not.
 pub fn queue_reason(model: &Model, step: &RunStep) -> Option<String> {
     let is_next = match step.state {
-        StepState::Ready => true,
+        StepState::Queued => true,
         StepState::Waiting => unfinished(model, step).is_empty(),
         _ => false,
     };
@@ -32,7 +32,7 @@ pub fn queue_reason(model: &Model, step: &RunStep) -> Option<String> {
         RunState::Paused => {
             String::from("Waits for you: the run is paused. Log in again, then resume.")
         }
-        _ if step.state == StepState::Ready => String::from(
+        _ if step.state == StepState::Queued => String::from(
             "Waits for its turn: as many steps run as a run may have at a time. It starts when one of them ends.",
         ),
         _ => return None,
@@ -136,18 +136,18 @@ mod tests {
             let model = model(state, states);
             queue_reason(&model, model.step("net:create").unwrap()).unwrap_or_default()
         };
-        let full = reason("running", ["ready", "running", "waiting"]);
+        let full = reason("running", ["queued", "running", "waiting"]);
         assert!(full.starts_with("Waits for its turn"), "{full}");
-        let paused = reason("paused", ["ready", "succeeded", "waiting"]);
+        let paused = reason("paused", ["queued", "succeeded", "waiting"]);
         assert!(paused.contains("Log in again"), "{paused}");
         let queued = reason("queued", ["waiting", "waiting", "waiting"]);
         assert_eq!(queued, "Waits for the start of the run.");
-        assert_eq!(reason("running", ["running", "ready", "waiting"]), "");
+        assert_eq!(reason("running", ["running", "queued", "waiting"]), "");
     }
 
     #[test]
     fn a_step_waits_from_the_last_end_of_the_steps_before_it() {
-        let mut model = model("running", ["succeeded", "succeeded", "ready"]);
+        let mut model = model("running", ["succeeded", "succeeded", "queued"]);
         for (step, second) in model.run.steps.iter_mut().zip([20, 10]) {
             step.ended = Some(format!("2026-01-01T00:00:{second}Z"));
         }

@@ -1,40 +1,23 @@
-//! Badges for states: an icon and a word, with a matching colour.
+//! Badges for states: an icon and a name, with a matching colour.
 //!
-//! One vocabulary on all pages. A step or run succeeds; a resource is ready or removed; a deployment is deployed or
-//! undeployed. Until then each of them is running, or waits. A plan creates, updates, replaces or removes a resource.
+//! The names are those of [`Named`], which are the API's words. The looks are here: [`DisplayState::look`] for states,
+//! [`look_of`] for the canvas. `data-state` contains the API's word, `data-look` the look; the style sheet sets its colour.
 //!
-//! The API's words are stable, and most names are the same word. These differ:
-//!
-//! | state | API | name on the pages | why |
-//! | --- | --- | --- | --- |
-//! | step | `ready` | Queued | "Ready" is a resource that exists |
-//! | step of kind `delete` | `succeeded` | Removed | the state of its resource, as on the canvas |
-//! | step of kind `delete` | `running` | Removing | the same |
-//! | resource | `deleting`, `deleted` | Removing, Removed | the buttons say "Remove" |
-//! | change in a plan | `delete` | Remove, removed | the state that it leads to |
-//! | deployment | `busy` | Running | one of its runs is active |
-//! | run | `cancelling`, `cancelled` | Being replaced, Replaced | only if an update replaces it |
-//!
-//! The mapping is here alone: [`StepLook`] for steps, [`look_of`] for the canvas, [`action_done`] for plans,
-//! [`StateBadge`] and [`run_badge`] for the rest. `data-state` contains the API's word, `data-look` the look; the style
-//! sheet sets its colour.
+//! Changes in a plan have verbs in the API and the states that they lead to on the pages: `delete` is "removed", see
+//! [`action_done`].
 
 use std::borrow::Cow;
 
 use api::{
-    Action, DeploymentState, FindingKind, ResourceState, Run, RunKind, RunState, RunStep, Scaling,
-    ServiceState, StepKind, StepState,
+    Action, DeploymentState, FindingKind, Named, ResourceState, Run, RunKind, RunState, RunStep,
+    Scaling, ServiceState, StepKind, StepState,
 };
 use leptos::prelude::*;
 
 use crate::ui::Icon;
 
 /// State that can be displayed as a badge.
-pub trait DisplayState: Copy {
-    /// Word of the API.
-    fn word(self) -> &'static str;
-    /// Name for users.
-    fn title(self) -> &'static str;
+pub trait DisplayState: Named {
     /// The look, as in `data-look`: a word of [`StepState`], `paused` or `removed`.
     fn look(self) -> &'static str;
 }
@@ -82,20 +65,6 @@ impl From<&RunStep> for StepLook {
     }
 }
 
-/// The API's word of a step's state.
-pub fn step_word(state: StepState) -> &'static str {
-    match state {
-        StepState::Waiting => "waiting",
-        StepState::Ready => "ready",
-        StepState::Running => "running",
-        StepState::Retrying => "retrying",
-        StepState::Succeeded => "succeeded",
-        StepState::Failed => "failed",
-        StepState::Cancelled => "cancelled",
-        StepState::Skipped => "skipped",
-    }
-}
-
 /// Effect of a plan on a resource, in words for users: `web is replaced`.
 pub fn action_done(action: Action) -> &'static str {
     match action {
@@ -119,43 +88,14 @@ const PLANNED: [(&str, &str); 4] = [
 /// of a [`FindingKind`] that is a damage, or of the [`StepState`] of a step that is at work on it, or `plan-` with the API's
 /// word of an [`Action`].
 pub fn look_of(word: &str) -> (&'static str, &'static str) {
-    const RESOURCE: [ResourceState; 7] = [
-        ResourceState::Creating,
-        ResourceState::Ready,
-        ResourceState::Suspended,
-        ResourceState::Updating,
-        ResourceState::Deleting,
-        ResourceState::Deleted,
-        ResourceState::Failed,
-    ];
-    const DAMAGE: [FindingKind; 4] = [
-        FindingKind::Gone,
-        FindingKind::Broken,
-        FindingKind::Changed,
-        FindingKind::Unhealthy,
-    ];
-    const STEP: [StepState; 5] = [
-        StepState::Waiting,
-        StepState::Running,
-        StepState::Retrying,
-        StepState::Cancelled,
-        StepState::Skipped,
-    ];
-    fn find<S: DisplayState>(
-        word: &str,
-        mut states: impl Iterator<Item = S>,
-    ) -> Option<(&'static str, &'static str)> {
-        let state = states.find(|state| state.word() == word)?;
+    fn find<S: DisplayState>(word: &str, states: &[S]) -> Option<(&'static str, &'static str)> {
+        let state = states.iter().find(|state| state.word() == word)?;
         Some((state.look(), state.title()))
     }
-    let steps = STEP.into_iter().map(|state| StepLook {
-        kind: StepKind::Create,
-        state,
-    });
     let planned = || PLANNED.into_iter().find(|(planned, _)| *planned == word);
-    find(word, RESOURCE.into_iter())
-        .or_else(|| find(word, steps))
-        .or_else(|| find(word, DAMAGE.into_iter()))
+    find(word, ResourceState::ALL)
+        .or_else(|| find(word, StepState::ALL))
+        .or_else(|| find(word, FindingKind::ALL))
         .or_else(planned)
         .unwrap_or(("idle", ""))
 }
@@ -163,7 +103,7 @@ pub fn look_of(word: &str) -> (&'static str, &'static str) {
 /// Icon of a look.
 pub fn icon_of(look: &str) -> &'static str {
     match look {
-        "ready" | "waiting" => "circle-dashed",
+        "queued" | "waiting" => "circle-dashed",
         "running" => "loader-circle",
         "retrying" => "rotate-cw",
         "succeeded" => "circle-check",
@@ -179,61 +119,38 @@ pub fn icon_of(look: &str) -> &'static str {
     }
 }
 
-impl DisplayState for StepLook {
+impl StepLook {
+    fn shown_as(self) -> Option<ResourceState> {
+        self.state.shown_as(self.kind)
+    }
+}
+
+impl Named for StepLook {
     fn word(self) -> &'static str {
-        step_word(self.state)
+        self.shown_as()
+            .map_or_else(|| self.state.word(), Named::word)
     }
 
     fn title(self) -> &'static str {
-        match (self.kind, self.state) {
-            (StepKind::Delete, StepState::Succeeded) => ResourceState::Deleted.title(),
-            (StepKind::Delete, StepState::Running) => ResourceState::Deleting.title(),
-            (_, StepState::Waiting) => "Waiting",
-            (_, StepState::Ready) => "Queued",
-            (_, StepState::Running) => "Running",
-            (_, StepState::Retrying) => "Retrying",
-            (_, StepState::Succeeded) => "Succeeded",
-            (_, StepState::Failed) => "Failed",
-            (_, StepState::Cancelled) => "Cancelled",
-            (_, StepState::Skipped) => "Skipped",
-        }
+        self.shown_as()
+            .map_or_else(|| self.state.title(), Named::title)
     }
+}
 
+impl DisplayState for StepLook {
     fn look(self) -> &'static str {
-        match (self.kind, self.state) {
-            (StepKind::Delete, StepState::Succeeded) => ResourceState::Deleted.look(),
-            _ => self.word(),
-        }
+        self.shown_as()
+            .map_or_else(|| self.state.look(), DisplayState::look)
+    }
+}
+
+impl DisplayState for StepState {
+    fn look(self) -> &'static str {
+        self.word()
     }
 }
 
 impl DisplayState for RunState {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Failing => "failing",
-            Self::Cancelling => "cancelling",
-            Self::Paused => "paused",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Queued => "Queued",
-            Self::Running => "Running",
-            Self::Failing => "Failing",
-            Self::Cancelling => "Cancelling",
-            Self::Paused => "Paused",
-            Self::Succeeded => "Succeeded",
-            Self::Failed => "Failed",
-            Self::Cancelled => "Cancelled",
-        }
-    }
-
     fn look(self) -> &'static str {
         match self {
             Self::Queued => "waiting",
@@ -247,29 +164,9 @@ impl DisplayState for RunState {
 }
 
 impl DisplayState for DeploymentState {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Busy => "busy",
-            Self::Deployed => "deployed",
-            Self::Suspended => "suspended",
-            Self::Failed => "failed",
-            Self::Undeployed => "undeployed",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Busy => "Running",
-            Self::Deployed => "Deployed",
-            Self::Suspended => "Suspended",
-            Self::Failed => "Failed",
-            Self::Undeployed => "Undeployed",
-        }
-    }
-
     fn look(self) -> &'static str {
         match self {
-            Self::Busy => "running",
+            Self::Running => "running",
             Self::Deployed => "succeeded",
             Self::Suspended => "paused",
             Self::Failed => "failed",
@@ -279,101 +176,29 @@ impl DisplayState for DeploymentState {
 }
 
 impl DisplayState for ResourceState {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Creating => "creating",
-            Self::Ready => "ready",
-            Self::Suspended => "suspended",
-            Self::Updating => "updating",
-            Self::Deleting => "deleting",
-            Self::Deleted => "deleted",
-            Self::Failed => "failed",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Creating => "Creating",
-            Self::Ready => "Ready",
-            Self::Suspended => "Suspended",
-            Self::Updating => "Updating",
-            Self::Deleting => "Removing",
-            Self::Deleted => "Removed",
-            Self::Failed => "Failed",
-        }
-    }
-
     fn look(self) -> &'static str {
         match self {
-            Self::Creating | Self::Updating | Self::Deleting => "running",
+            Self::Creating | Self::Updating | Self::Removing => "running",
             Self::Ready => "succeeded",
             Self::Suspended => "paused",
-            Self::Deleted => "removed",
+            Self::Removed => "removed",
             Self::Failed => "failed",
         }
     }
 }
 
 impl DisplayState for FindingKind {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Gone => "gone",
-            Self::Broken => "broken",
-            Self::Changed => "changed",
-            Self::Unhealthy => "unhealthy",
-            Self::Transition => "transition",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Gone => "Gone",
-            Self::Broken => "Broken",
-            Self::Changed => "Changed",
-            Self::Unhealthy => "Unhealthy",
-            Self::Transition => "In transition",
-            Self::Unknown => "Not compared",
-        }
-    }
-
     fn look(self) -> &'static str {
         match self {
             Self::Gone | Self::Broken | Self::Unhealthy => "failed",
             Self::Changed => "retrying",
-            Self::Transition => "running",
-            Self::Unknown => "waiting",
+            Self::InTransition => "running",
+            Self::NotCompared => "waiting",
         }
     }
 }
 
 impl DisplayState for ServiceState {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Starting => "starting",
-            Self::Healthy => "healthy",
-            Self::Unchecked => "unchecked",
-            Self::Installed => "installed",
-            Self::Unhealthy => "unhealthy",
-            Self::Unknown => "unknown",
-            Self::Failed => "failed",
-            Self::Removing => "removing",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Starting => "Starting",
-            Self::Healthy => "Healthy",
-            Self::Unchecked => "Not checked",
-            Self::Installed => "Installed",
-            Self::Unhealthy => "Unhealthy",
-            Self::Unknown => "Unknown",
-            Self::Failed => "Failed",
-            Self::Removing => "Removing",
-        }
-    }
-
     fn look(self) -> &'static str {
         match self {
             Self::Starting | Self::Removing => "running",
@@ -432,14 +257,14 @@ mod tests {
             let look = StepLook { kind, state };
             (look.look(), look.title())
         };
-        assert_eq!(look_of("deleted"), ("removed", "Removed"));
+        assert_eq!(look_of("removed"), ("removed", "Removed"));
         assert_eq!(
             step(StepKind::Delete, StepState::Succeeded),
-            look_of("deleted")
+            look_of("removed")
         );
         assert_eq!(
             step(StepKind::Delete, StepState::Running),
-            look_of("deleting")
+            look_of("removing")
         );
         assert_eq!(
             step(StepKind::Create, StepState::Succeeded),
@@ -451,7 +276,7 @@ mod tests {
 
     #[test]
     fn what_a_plan_removes_is_called_as_its_state_afterwards() {
-        let removed = ResourceState::Deleted.title();
+        let removed = ResourceState::Removed.title();
         assert_eq!(look_of("plan-delete").1, removed);
         assert_eq!(action_done(Action::Delete), removed.to_lowercase());
     }
@@ -460,6 +285,7 @@ mod tests {
     fn a_word_of_the_canvas_means_the_resource_first() {
         assert_eq!(look_of("ready"), ("succeeded", "Ready"));
         assert_eq!(look_of("waiting"), ("waiting", "Waiting"));
+        assert_eq!(look_of("queued"), ("queued", "Queued"));
         assert_eq!(look_of("retrying"), ("retrying", "Retrying"));
         assert_eq!(look_of("gone"), ("failed", "Gone"));
         assert_eq!(look_of("plan-replace"), ("plan-replace", "Replaced"));

@@ -83,7 +83,7 @@ pub struct Finding {
 /// The kind of difference between a resource and its record, from the worst on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum FindingKind {
     /// It is gone from the cloud.
     Gone,
@@ -94,9 +94,11 @@ pub enum FindingKind {
     /// It is software whose health check fails.
     Unhealthy,
     /// The cloud is working on it. A later check tells more.
-    Transition,
+    #[serde(alias = "transition")] // in the database
+    InTransition,
     /// It could not be compared.
-    Unknown,
+    #[serde(alias = "unknown")] // in the database
+    NotCompared,
 }
 
 impl FindingKind {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Check, CheckSummary, DeployedItem, Layout, Permission, PlanRequest, Run, ScalingGroup, Service,
-    TemplateFiles,
+    Check, CheckSummary, DeployedItem, DeploymentState, Layout, Permission, PlanRequest,
+    ResourceState, Run, ScalingGroup, Service, TemplateFiles,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -208,23 +208,6 @@ pub struct DeploymentSummary {
     pub check: Option<CheckSummary>,
 }
 
-/// State of a deployment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum DeploymentState {
-    /// A run is active.
-    Busy,
-    /// The last run succeeded, and resources exist.
-    Deployed,
-    /// All servers are suspended. Until it is resumed it can only be undeployed.
-    Suspended,
-    /// The last run failed or was cancelled. It can be resumed or undeployed.
-    Failed,
-    /// No resources are left in the cloud.
-    Undeployed,
-}
-
 /// A resource of a deployment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -260,27 +243,6 @@ pub struct Stray {
     /// The reason why it is not removed. Absent if an undeploy removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_kept: Option<String>,
-}
-
-/// State of a deployed resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum ResourceState {
-    /// Being created.
-    Creating,
-    /// Exists.
-    Ready,
-    /// Exists, and is suspended with its deployment, or was about to be.
-    Suspended,
-    /// Being updated.
-    Updating,
-    /// Being deleted.
-    Deleting,
-    /// Deleted.
-    Deleted,
-    /// The last step on it failed.
-    Failed,
 }
 
 /// A resolved output. Unless a run is active, its attributes are read from the cloud for each request.

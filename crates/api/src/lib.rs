@@ -23,6 +23,7 @@ mod server;
 mod service;
 mod session;
 mod snapshot;
+mod state;
 mod terminal;
 
 pub use audit::AuditEvent;
@@ -35,8 +36,8 @@ pub use check::{ChangedProperty, Check, CheckSummary, Finding, FindingKind, Repa
 pub use command::{AllServers, CommandKind, CommandRequest, CommandServers, RunCommand};
 pub use console::{ConsoleLog, GraphicalConsole};
 pub use deployment::{
-    DeployRequest, DeployedResource, Deployment, DeploymentState, DeploymentSummary, OnFailure,
-    OutputValue, ResourceState, Started, Stray, UpgradeRequest,
+    DeployRequest, DeployedResource, Deployment, DeploymentSummary, OnFailure, OutputValue,
+    Started, Stray, UpgradeRequest,
 };
 pub use design::{
     Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
@@ -58,7 +59,7 @@ pub use planner::{
     workflow::{StepKind, Workflow},
 };
 pub use problem::Problem;
-pub use run::{HookRelease, Run, RunContent, RunKind, RunState, RunStep, StepState};
+pub use run::{HookRelease, Run, RunContent, RunKind, RunStep};
 pub use scaling::{ScaleRequest, Scaling, ScalingGroup, ScalingPolicy};
 pub use server::{LiveServer, PowerAction, PowerRequest};
 pub use service::{Service, ServicePort, ServiceState};
@@ -66,4 +67,5 @@ pub use session::{CloudInfo, CurrentUser, LoginRequest, LoginSession, is_own_pag
 pub use snapshot::{
     LeftAlone, SNAPSHOT_NAME_CHARS_MAX, Snapshot, SnapshotPart, SnapshotRequest, SnapshotScope,
 };
+pub use state::{DeploymentState, Named, ResourceState, RunState, StepState};
 pub use terminal::{TERMINAL_WINDOW, TerminalMessage, TerminalRequest};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Layout, RunCommand, Scaling, TemplateFiles};
+use crate::{Layout, ResourceState, RunCommand, RunState, Scaling, StepState, TemplateFiles};
 use planner::workflow::StepKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -129,6 +129,9 @@ pub struct RunStep {
     pub resource: Option<String>,
     /// State.
     pub state: StepState,
+    /// State of its resource, if the pages name the step's state by it: `removing` and `removed`. Otherwise absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_as: Option<ResourceState>,
     /// Ids of the steps it waits for, as in the workflow.
     pub after: Vec<String>,
     /// Number of starts so far.
@@ -145,69 +148,11 @@ pub struct RunStep {
     pub expected_ms: Option<u64>,
 }
 
-/// State of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum RunState {
-    /// Accepted, not yet started.
-    Queued,
-    /// Steps are running.
-    Running,
-    /// A step failed. Running steps may end, no new ones start, always-run steps follow.
-    Failing,
-    /// A user cancelled the run. Always-run steps follow.
-    Cancelling,
-    /// The token expired. A login continues the run.
-    Paused,
-    /// Every step succeeded.
-    Succeeded,
-    /// A step failed.
-    Failed,
-    /// A user cancelled the run.
-    Cancelled,
-}
-
-impl RunState {
-    /// True if the state cannot change any more.
-    pub fn is_final(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled)
-    }
-}
-
-/// State of a step.
-///
-/// The pages have other names for two of them: a step that is ready is "Queued", and a step of kind `delete` that succeeded
-/// is "Removed", like its resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum StepState {
-    /// Waits for other steps.
-    Waiting,
-    /// Ready to start: none of the steps that it waits for is left, but as many steps run as may run at a time.
-    Ready,
-    /// Running.
-    Running,
-    /// Failed, will be retried.
-    Retrying,
-    /// Succeeded.
-    Succeeded,
-    /// Failed for good.
-    Failed,
-    /// Stopped by a cancel.
-    Cancelled,
-    /// Not started.
-    Skipped,
-}
-
-impl StepState {
-    /// True if the state cannot change any more.
-    pub fn is_final(self) -> bool {
-        matches!(
-            self,
-            Self::Succeeded | Self::Failed | Self::Cancelled | Self::Skipped
-        )
+impl RunStep {
+    /// Moves it to a state.
+    pub fn set_state(&mut self, state: StepState) {
+        self.state = state;
+        self.shown_as = state.shown_as(self.kind);
     }
 }
 

@@ -188,7 +188,7 @@ impl Entry {
                     ResourceChange::Forgotten
                     | ResourceChange::Refused
                     | ResourceChange::Namesakes(_) => (ResourceState::Creating, None),
-                    ResourceChange::Retained => (ResourceState::Deleted, None),
+                    ResourceChange::Retained => (ResourceState::Removed, None),
                     ResourceChange::Known { physical_id } => {
                         (ResourceState::Creating, Some(physical_id.clone()))
                     }

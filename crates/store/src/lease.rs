@@ -346,7 +346,7 @@ mod tests {
             state,
             ending: None,
             reason: None,
-            deployment: Some(DeploymentState::Busy),
+            deployment: Some(DeploymentState::Running),
         }
     }
 
@@ -403,7 +403,7 @@ mod tests {
         assert!(take(&second).await.is_none(), "a step still runs");
         let stopped = Entry::Step {
             step: "web:software".into(),
-            state: StepState::Ready,
+            state: StepState::Queued,
             attempt: 1,
             error: None,
             retry_at: None,

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use api::{DeployedResource, ResourceState};
+use api::{DeployedResource, Named as _, ResourceState};
 use planner::workflow::{Origin, ResourceSpec};
 use serde_json::{Map, Value};
 use sqlx::Row as _;
 
 use crate::{
     Health, ResourceChange, Result, Store, Tenant, Transaction,
-    column::{from_json, from_json_column, from_text, to_json, to_text, to_u32},
+    column::{from_json, from_json_column, from_text, to_json, to_u32},
     creation::{self, CreationChange, Requests},
     database::{Connection, Row, read_all},
 };
@@ -80,7 +80,7 @@ impl Store {
         deployment: &str,
     ) -> Result<Vec<ResourceRow>> {
         let mut rows = self.resource_list_all(tenant, deployment).await?;
-        rows.retain(|row| row.state != ResourceState::Deleted);
+        rows.retain(|row| row.state != ResourceState::Removed);
         Ok(rows)
     }
 
@@ -234,13 +234,13 @@ pub(crate) async fn change(
                 .bind(name)
                 .bind(copy)
         }
-        ResourceChange::To { state, .. } if *state == ResourceState::Deleted => sqlx::query(
+        ResourceChange::To { state, .. } if *state == ResourceState::Removed => sqlx::query(
             "UPDATE resources SET state = $3, physical_id = NULL, reference = NULL, attributes = NULL \
              WHERE deployment = $1 AND name = $2",
         )
         .bind(deployment)
         .bind(name)
-        .bind(to_text(state)),
+        .bind(column_word(*state)),
         ResourceChange::To {
             state: state @ (ResourceState::Ready | ResourceState::Suspended),
             ..
@@ -257,7 +257,7 @@ pub(crate) async fn change(
         )
         .bind(deployment)
         .bind(name)
-        .bind(to_text(state)),
+        .bind(column_word(*state)),
         ResourceChange::Forgotten => sqlx::query(
             "UPDATE resources SET state = 'creating', physical_id = NULL, reference = NULL, attributes = NULL \
              WHERE deployment = $1 AND name = $2",
@@ -340,7 +340,7 @@ async fn begin(
     .bind(&spec.resource_type)
     .bind(to_json(spec))
     .bind(external_id(spec))
-    .bind(to_text(&state))
+    .bind(column_word(state))
     .bind(i64::from(incarnation))
     .execute(&mut *connection)
     .await?;
@@ -365,6 +365,15 @@ fn external_id(spec: &ResourceSpec) -> Option<String> {
     match serde_json::to_value(&spec.external_id) {
         Ok(Value::String(id)) => Some(id),
         _ => None,
+    }
+}
+
+/// Word of a state in the column, whose constraint has older ones for a removal.
+fn column_word(state: ResourceState) -> &'static str {
+    match state {
+        ResourceState::Removing => "deleting",
+        ResourceState::Removed => "deleted",
+        state => state.word(),
     }
 }
 
@@ -449,6 +458,29 @@ mod tests {
             checked: 1,
             left_out: 0,
             findings: Vec::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_resource_is_read_in_the_state_in_which_it_was_stored() {
+        for database in Database::each().await {
+            let store = &database.store;
+            deployment_insert_with_run(store, &tenant(), "d", "r").await;
+            let mut appender = store.appender(LogQuota::NONE);
+            let begin = write(begun(ResourceState::Creating));
+            appender.append(&[&begin]).await.unwrap();
+            let to = |state| {
+                write(ResourceChange::To {
+                    state,
+                    physical_id: None,
+                })
+            };
+            for state in ResourceState::ALL {
+                let resumed = to(ResourceState::Ready);
+                appender.append(&[&resumed, &to(*state)]).await.unwrap();
+                let rows = store.resource_list_all(&tenant(), "d").await.unwrap();
+                assert_eq!(rows[0].state, *state);
+            }
         }
     }
 

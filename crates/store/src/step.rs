@@ -10,7 +10,7 @@
 //!
 //! Steps of the same run do not exclude each other: their order is the workflow's.
 
-use api::{RunKind, RunStep, StepState, Workflow};
+use api::{Named as _, RunKind, RunStep, StepState, Workflow};
 use planner::workflow::StepKind;
 use sqlx::Row as _;
 
@@ -306,7 +306,7 @@ pub(crate) async fn set_state(
          error = $5, crashes = 0, locks = NULL \
          WHERE run = $6 AND id = $7",
     )
-    .bind(to_text(&state))
+    .bind(column_word(state))
     .bind(i64::from(attempt))
     .bind(started)
     .bind(ended)
@@ -316,6 +316,14 @@ pub(crate) async fn set_state(
     .execute(connection)
     .await
     .map(drop)
+}
+
+/// Word of a state in the column, whose constraint has an older one for a queued step.
+fn column_word(state: StepState) -> &'static str {
+    match state {
+        StepState::Queued => "ready",
+        state => state.word(),
+    }
 }
 
 fn locking_step(row: &Row) -> sqlx::Result<LockingStep> {
@@ -328,11 +336,14 @@ fn locking_step(row: &Row) -> sqlx::Result<LockingStep> {
 }
 
 fn step(row: &Row) -> sqlx::Result<RunStep> {
+    let kind = from_text::<StepKind>(row.try_get("kind")?)?;
+    let state = from_text::<StepState>(row.try_get("state")?)?;
     Ok(RunStep {
         id: row.try_get("id")?,
-        kind: from_text::<StepKind>(row.try_get("kind")?)?,
+        kind,
         resource: row.try_get("resource")?,
-        state: from_text::<StepState>(row.try_get("state")?)?,
+        state,
+        shown_as: state.shown_as(kind),
         after: from_json(row.try_get("waits_for")?)?,
         attempts: to_u32(row.try_get("attempts")?)?,
         started: row.try_get("started")?,
@@ -397,9 +408,32 @@ mod tests {
             assert_eq!(to(StepState::Running, 11).await, first);
             assert_eq!(to(StepState::Failed, 12).await, first);
             assert_eq!(to(StepState::Waiting, 20).await, None);
-            assert_eq!(to(StepState::Ready, 20).await, None);
+            assert_eq!(to(StepState::Queued, 20).await, None);
             let second = Some("2026-01-01T21:00:00Z".to_owned());
             assert_eq!(to(StepState::Running, 21).await, second);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_step_is_read_in_the_state_in_which_it_was_stored() {
+        for database in Database::each().await {
+            let (store, tenant) = (&database.store, tenant());
+            deployment_insert_with_run(store, &tenant, "d", "r").await;
+            run_step(store, "r", "web:delete").await;
+            sqlx::query("UPDATE steps SET kind = 'delete'")
+                .execute(&store.pool)
+                .await
+                .unwrap();
+            for state in StepState::ALL {
+                let mut connection = store.pool.acquire().await.unwrap();
+                let (to, time) = ((*state, 1, None), "2026-01-01T09:00:00Z");
+                let moved = set_state(&mut connection, "r", "web:delete", to, time);
+                moved.await.unwrap();
+                drop(connection);
+                let steps = store.step_list(&tenant, "r").await.unwrap();
+                let shown_as = state.shown_as(StepKind::Delete);
+                assert_eq!((steps[0].state, steps[0].shown_as), (*state, shown_as));
+            }
         }
     }
 

@@ -45,7 +45,7 @@ fn run_is(state: RunState, ending: Option<Ending>) -> Entry {
         state,
         ending,
         reason: None,
-        deployment: Some(DeploymentState::Busy),
+        deployment: Some(DeploymentState::Running),
     }
 }
 

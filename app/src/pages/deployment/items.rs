@@ -28,13 +28,13 @@ pub fn Items(deployment: Load<Deployment>) -> impl IntoView {
     let items = Memo::new(move |_| {
         deployment.with(|it| {
             it.map(|it| (it.items.clone(), it.state))
-                .unwrap_or((Vec::new(), DeploymentState::Busy))
+                .unwrap_or((Vec::new(), DeploymentState::Running))
         })
     });
     move || {
         let (items, state) = items.get();
         (!items.is_empty()).then(|| {
-            let is_busy = matches!(state, DeploymentState::Busy | DeploymentState::Suspended);
+            let is_busy = matches!(state, DeploymentState::Running | DeploymentState::Suspended);
             let rows = items
                 .into_iter()
                 .map(|item| view! { <ItemRow item is_busy deployment proposals /> })

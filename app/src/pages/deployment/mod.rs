@@ -61,7 +61,7 @@ pub fn DeploymentPage() -> impl IntoView {
         async move { client::runs(&id).await }
     });
     let busy = Memo::new(move |_| {
-        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
+        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Running))
     });
     keep_fresh(busy, move || {
         deployment.reload();
@@ -261,10 +261,10 @@ fn Actions(
     let exists = can_be_undeployed(state);
     view! {
         <div class="page-actions">
-            {(state == DeploymentState::Busy).then_some(run).flatten().map(|run| view! {
+            {(state == DeploymentState::Running).then_some(run).flatten().map(|run| view! {
                 <a class="button" data-look="primary" href=run><Icon name="eye" />"Watch the run"</a>
             })}
-            {(is_changeable || state == DeploymentState::Busy).then_some(to_change).flatten().map(|(editor, plan)| {
+            {(is_changeable || state == DeploymentState::Running).then_some(to_change).flatten().map(|(editor, plan)| {
                 let change = move || (!is_deleted.get()).then(|| view! {
                     <a class="button" href=editor.clone()><Icon name="pencil" />"Change"</a>
                 });

@@ -32,7 +32,7 @@ pub fn NextSteps(
     if it.state == DeploymentState::Suspended {
         return view! { <SuspendedNote /> }.into_any();
     }
-    if it.state == DeploymentState::Busy {
+    if it.state == DeploymentState::Running {
         return view! { <PausedNote run=it.last_run runs /> }.into_any();
     }
     if it.state == DeploymentState::Undeployed {

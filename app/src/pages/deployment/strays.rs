@@ -14,7 +14,7 @@ use crate::{
 pub fn Strays(deployment: Load<Deployment>) -> impl IntoView {
     let settled = Memo::new(move |_| {
         deployment.with(|it| {
-            it.filter(|it| it.state != DeploymentState::Busy)
+            it.filter(|it| it.state != DeploymentState::Running)
                 .map(|it| (it.id.clone(), it.updated.clone()))
         })
     });

@@ -38,7 +38,7 @@ fn question(deployment: &Deployment, force: Force) -> Question {
     let going: Vec<String> = deployment
         .resources
         .iter()
-        .filter(|resource| resource.state != ResourceState::Deleted)
+        .filter(|resource| resource.state != ResourceState::Removed)
         .map(|resource| format!("{}  {}", resource.name, resource.resource_type))
         .collect();
     let mut body = vec![match going.len() {

@@ -25,7 +25,7 @@ impl Obstacle {
     fn of(it: &Deployment) -> Option<Obstacle> {
         match it.state {
             DeploymentState::Suspended => Some(Obstacle::Suspended(it.name.clone())),
-            DeploymentState::Busy => {
+            DeploymentState::Running => {
                 let run = it.summary.as_ref()?.run.clone()?;
                 Some(Obstacle::AtWork(it.name.clone(), Box::new(run)))
             }

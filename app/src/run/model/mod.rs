@@ -5,10 +5,12 @@ mod forecast;
 
 use std::collections::{BTreeMap, HashMap};
 
-use api::{Event, EventBody, ResourceState, Run, RunKind, RunState, RunStep, StepKind, StepState};
+use api::{
+    Event, EventBody, Named as _, ResourceState, Run, RunKind, RunState, RunStep, StepKind,
+    StepState,
+};
 
 use self::attempts::FailedAttempt;
-use crate::ui::state::{DisplayState, step_word};
 
 /// Accepts events in the order of their numbers, each once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,7 +92,7 @@ impl Model {
         model.run.started = None;
         model.run.ended = None;
         for step in &mut model.run.steps {
-            step.state = StepState::Waiting;
+            step.set_state(StepState::Waiting);
             step.attempts = 0;
             step.started = None;
             step.ended = None;
@@ -193,8 +195,7 @@ impl Model {
             .min_by(|one, other| one.ended.cmp(&other.ended))
     }
 
-    /// State of each resource for the canvas: one word of [`ResourceState`] or [`StepState`] for all its steps. A step
-    /// that is ready to start is displayed as waiting, because "ready" on a resource means that it exists.
+    /// State of each resource for the canvas: one word of [`ResourceState`] or [`StepState`] for all its steps.
     pub fn states_of_resources(&self) -> HashMap<String, String> {
         let mut by_resource: BTreeMap<&str, Vec<&RunStep>> = BTreeMap::new();
         for step in &self.run.steps {
@@ -221,12 +222,11 @@ impl Model {
                 });
                 let is_suspended = steps.iter().any(|step| step.kind == StepKind::Suspend);
                 let word = match combined(&states) {
-                    StepState::Ready => step_word(StepState::Waiting),
-                    StepState::Succeeded if is_removal => ResourceState::Deleted.word(),
-                    StepState::Running if is_removal => ResourceState::Deleting.word(),
+                    StepState::Succeeded if is_removal => ResourceState::Removed.word(),
+                    StepState::Running if is_removal => ResourceState::Removing.word(),
                     StepState::Succeeded if is_suspended => ResourceState::Suspended.word(),
                     StepState::Succeeded => ResourceState::Ready.word(),
-                    state => step_word(state),
+                    state => state.word(),
                 };
                 (name.to_owned(), word.to_owned())
             })
@@ -241,7 +241,7 @@ fn move_step(
     error: Option<String>,
     time: &str,
 ) {
-    step.state = state;
+    step.set_state(state);
     step.attempts = step.attempts.max(attempt);
     match state {
         // The run was resumed.
@@ -255,14 +255,14 @@ fn move_step(
     }
 }
 
-/// Most urgent state. Between two steps of a resource it is `Ready`.
+/// Most urgent state. Between two steps of a resource it is `Waiting`.
 fn combined(states: &[StepState]) -> StepState {
     for loud in [
         StepState::Failed,
         StepState::Retrying,
         StepState::Running,
         StepState::Cancelled,
-        StepState::Ready,
+        StepState::Queued,
     ] {
         if states.contains(&loud) {
             return loud;
@@ -273,8 +273,6 @@ fn combined(states: &[StepState]) -> StepState {
         StepState::Succeeded
     } else if states.contains(&StepState::Skipped) {
         StepState::Skipped
-    } else if states.contains(&StepState::Succeeded) {
-        StepState::Ready
     } else {
         StepState::Waiting
     }
@@ -297,6 +295,7 @@ mod tests {
             started: None,
             ended: None,
             error: None,
+            shown_as: None,
             expected_ms: None,
         };
         Run {
@@ -420,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_resource_is_removed_and_a_group_that_loses_a_member_is_not() {
+    fn a_resource_is_removed_and_a_group_that_loses_a_member_is_not() {
         let mut run = run();
         run.steps.truncate(2);
         for (step, resource) in run.steps.iter_mut().zip(["net", "web/1"]) {
@@ -433,11 +432,11 @@ mod tests {
             ["net", "web/1", "web"].map(|name| states[name].clone())
         };
         run.kind = RunKind::Update;
-        assert_eq!(states(&run), ["deleted", "deleted", "ready"]);
+        assert_eq!(states(&run), ["removed", "removed", "ready"]);
         run.kind = RunKind::Undeploy;
-        assert_eq!(states(&run), ["deleted", "deleted", "deleted"]);
+        assert_eq!(states(&run), ["removed", "removed", "removed"]);
         run.steps[0].state = StepState::Running;
-        assert_eq!(states(&run)[0], "deleting");
+        assert_eq!(states(&run)[0], "removing");
     }
 
     #[test]
@@ -460,7 +459,7 @@ mod tests {
         model.apply(&step(50, "net:create", StepState::Waiting));
         assert_eq!(times(&model), (None, None));
         for (seq, state) in [
-            (51, StepState::Ready),
+            (51, StepState::Queued),
             (52, StepState::Running),
             (53, StepState::Succeeded),
         ] {
@@ -487,10 +486,10 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_between_two_steps_is_ready() {
+    fn a_resource_between_two_steps_waits() {
         assert_eq!(
             combined(&[StepState::Succeeded, StepState::Waiting]),
-            StepState::Ready
+            StepState::Waiting
         );
         assert_eq!(
             combined(&[StepState::Succeeded, StepState::Succeeded]),

@@ -6,6 +6,7 @@ mod scale;
 
 use std::collections::HashSet;
 
+use api::Named;
 use leptos::{ev, prelude::*};
 
 use self::scale::Scale;
@@ -259,7 +260,7 @@ fn TimelineRow(
                 <span class="timeline-bar" data-look=move || look.get().map(DisplayState::look) style:left=left style:width=width></span>
             </span>
             <span class="timeline-time">{took}</span>
-            <span class="sr-only">{move || look.get().map(DisplayState::title)}</span>
+            <span class="sr-only">{move || look.get().map(Named::title)}</span>
             {move || is_critical.get().then(|| view! { <span class="sr-only">"On the critical path"</span> })}
         </button>
     }

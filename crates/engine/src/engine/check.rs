@@ -108,7 +108,7 @@ fn seen(components: Vec<String>, ill: &[Finding]) -> BTreeMap<String, Health> {
         let finding = ill.iter().find(|finding| finding.resource == name);
         let health = match finding.map(|finding| finding.kind) {
             None => Health::Healthy,
-            Some(FindingKind::Unknown) => return None,
+            Some(FindingKind::NotCompared) => return None,
             Some(_) => Health::Unhealthy,
         };
         Some((name, health))
@@ -325,7 +325,7 @@ pub(super) fn damage(row: &DeploymentRow) -> BTreeMap<String, Damage> {
                         .collect(),
                 )
             }
-            FindingKind::Transition | FindingKind::Unknown => return None,
+            FindingKind::InTransition | FindingKind::NotCompared => return None,
         };
         Some((finding.resource.clone(), damage))
     });
@@ -363,7 +363,7 @@ async fn inspect_all(
     findings.extend(open.into_iter().map(|(resource, resource_type)| Finding {
         resource,
         resource_type,
-        kind: FindingKind::Unknown,
+        kind: FindingKind::NotCompared,
         text: "the cloud did not answer in time. Check again".to_owned(),
         differences: Vec::new(),
     }));
@@ -382,10 +382,10 @@ fn finding(
         Ok((Inspection::Usable(_), differences)) => {
             (FindingKind::Changed, String::new(), differences)
         }
-        Ok((Inspection::InTransition(why), _)) => (FindingKind::Transition, why, Vec::new()),
+        Ok((Inspection::InTransition(why), _)) => (FindingKind::InTransition, why, Vec::new()),
         Ok((Inspection::Broken(why), _)) => (FindingKind::Broken, why, Vec::new()),
         Ok((Inspection::Gone, _)) => (FindingKind::Gone, String::new(), Vec::new()),
-        Err(error) => (FindingKind::Unknown, error.to_string(), Vec::new()),
+        Err(error) => (FindingKind::NotCompared, error.to_string(), Vec::new()),
     };
     let differences = differences.into_iter().map(|one| ChangedProperty {
         property: one.property,
@@ -440,7 +440,7 @@ mod tests {
     fn software_is_as_its_checks_say_and_not_healthy_on_a_lost_server() {
         let ill = [
             finding("db", FindingKind::Unhealthy),
-            finding("silent", FindingKind::Unknown),
+            finding("silent", FindingKind::NotCompared),
         ];
         let names = ["db", "silent", "web"].map(str::to_owned);
         let expected = [("db", Health::Unhealthy), ("web", Health::Healthy)];

@@ -264,7 +264,7 @@ fn interpreter(given: Option<&str>, script: &str) -> Result<Option<String>> {
 /// The chosen servers, by name and each once.
 fn choose(chosen: Option<&CommandServers>, known: &ResourceTable) -> Result<Vec<String>> {
     let is_server =
-        |state: ResourceState| !matches!(state, ResourceState::Creating | ResourceState::Deleting);
+        |state: ResourceState| !matches!(state, ResourceState::Creating | ResourceState::Removing);
     let all: Vec<String> = known
         .all()
         .into_iter()

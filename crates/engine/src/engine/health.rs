@@ -100,7 +100,7 @@ impl Engine {
             Err(Error::NotPossibleNow(why)) => {
                 let names = components.iter().map(|one| one.name.clone());
                 names
-                    .map(|name| (name, (FindingKind::Unknown, why.clone())))
+                    .map(|name| (name, (FindingKind::NotCompared, why.clone())))
                     .collect()
             }
             Err(error) => return Err(error),
@@ -207,7 +207,7 @@ impl Visit {
         let unknown = |why: String| -> Answers {
             let names = names.iter().cloned();
             names
-                .map(|name| (name, (FindingKind::Unknown, why.clone())))
+                .map(|name| (name, (FindingKind::NotCompared, why.clone())))
                 .collect()
         };
         let user = RuleUser::Person {
@@ -246,11 +246,11 @@ impl Visit {
             let examination = match examination {
                 Ok(examination) => examination,
                 Err(why) => {
-                    answers.insert(name, (FindingKind::Unknown, why));
+                    answers.insert(name, (FindingKind::NotCompared, why));
                     continue;
                 }
             };
-            answers.insert(name.clone(), (FindingKind::Unknown, late.clone()));
+            answers.insert(name.clone(), (FindingKind::NotCompared, late.clone()));
             let (gate, gateway) = (gate.clone(), gateway.clone());
             let slots = self.rule.core.ssh_attempts.of(&self.rule.tenant);
             let private_key = self.private_key.clone();
@@ -290,13 +290,13 @@ impl Examination {
                 WaitProgress::NotYet(_) => {}
                 WaitProgress::TimeIsUp(why) => {
                     let text = format!("`{server}` could not be asked over SSH: {why}");
-                    return Some((FindingKind::Unknown, text));
+                    return Some((FindingKind::NotCompared, text));
                 }
                 WaitProgress::HostKey(server) => {
                     let text = format!(
                         "`{server}` shows another SSH host key than the pinned one, so nothing was sent to it"
                     );
-                    return Some((FindingKind::Unknown, text));
+                    return Some((FindingKind::NotCompared, text));
                 }
             }
         }
@@ -324,7 +324,7 @@ impl Examination {
                     return Some((FindingKind::Unhealthy, format!("{title}: {error}")));
                 }
                 Some(Unhealthy::Ssh(error)) => {
-                    return Some((FindingKind::Unknown, format!("{title}: {error}")));
+                    return Some((FindingKind::NotCompared, format!("{title}: {error}")));
                 }
             }
         }

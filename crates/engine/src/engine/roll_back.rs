@@ -37,7 +37,7 @@ impl Engine {
         plan_digest: Option<String>,
     ) -> Result<Started> {
         let row = self.deployment_row(&actor.tenant, deployment).await?;
-        if row.shown.state == DeploymentState::Busy {
+        if row.shown.state == DeploymentState::Running {
             self.abandon_paused_change(actor, &row).await?;
         }
         let row = self.deployment_row(&actor.tenant, deployment).await?;
@@ -71,7 +71,7 @@ fn to_last_good(row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
                 row.shown.name
             )));
         }
-        (DeploymentState::Busy, _) => {
+        (DeploymentState::Running, _) => {
             return Err(Error::Busy(row.shown.last_run.unwrap_or_default()));
         }
         _ => {

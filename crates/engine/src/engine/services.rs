@@ -44,7 +44,7 @@ pub(super) fn services(
         };
         let (state, text) = match thing.state {
             ResourceState::Creating | ResourceState::Updating => (ServiceState::Starting, None),
-            ResourceState::Deleting | ResourceState::Deleted => (ServiceState::Removing, None),
+            ResourceState::Removing | ResourceState::Removed => (ServiceState::Removing, None),
             ResourceState::Failed => (ServiceState::Failed, None),
             ResourceState::Ready | ResourceState::Suspended => {
                 let host = known.get(&server);
@@ -96,7 +96,7 @@ fn trouble(name: &str, server: &str, findings: &[Finding]) -> Option<(ServiceSta
     let found = |resource: &str| findings.iter().find(|finding| finding.resource == resource);
     if let Some(finding) = found(name) {
         let state = match finding.kind {
-            FindingKind::Unknown => ServiceState::Unknown,
+            FindingKind::NotCompared => ServiceState::Unknown,
             _ => ServiceState::Unhealthy,
         };
         return Some((state, finding.text.clone()));
@@ -104,7 +104,9 @@ fn trouble(name: &str, server: &str, findings: &[Finding]) -> Option<(ServiceSta
     let (state, why) = match found(server)?.kind {
         FindingKind::Gone => (ServiceState::Unhealthy, "is gone"),
         FindingKind::Broken => (ServiceState::Unhealthy, "is broken"),
-        FindingKind::Transition | FindingKind::Unknown => (ServiceState::Unknown, "was not asked"),
+        FindingKind::InTransition | FindingKind::NotCompared => {
+            (ServiceState::Unknown, "was not asked")
+        }
         // It is there, and its software was asked.
         FindingKind::Changed | FindingKind::Unhealthy => return None,
     };
@@ -155,7 +157,7 @@ mod tests {
         assert_eq!(of(&[gone.clone(), unhealthy]), Some(told));
         let told = "its server `web` is gone".to_owned();
         assert_eq!(of(&[gone]), Some((ServiceState::Unhealthy, told)));
-        let silent = finding("nginx", FindingKind::Unknown, "no answer");
+        let silent = finding("nginx", FindingKind::NotCompared, "no answer");
         let told = (ServiceState::Unknown, "no answer".to_owned());
         assert_eq!(of(&[silent]), Some(told));
     }

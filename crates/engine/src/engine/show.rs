@@ -152,7 +152,7 @@ impl Engine {
         let mut outputs = self.compute(&row.tenant, work).await?;
         // While a run is active, its stored attributes are up to date.
         if let Some(actor) = actor
-            && row.shown.state != DeploymentState::Busy
+            && row.shown.state != DeploymentState::Running
         {
             let patience = self.core.config.read_patience;
             let share = self.core.page_requests.share(&row.tenant);

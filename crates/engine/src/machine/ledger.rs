@@ -15,11 +15,11 @@ pub(super) struct Ledger {
     blocked_by: Vec<u32>,
     /// Waiting steps that no predecessor blocks any more.
     pub free: BTreeSet<StepIndex>,
-    /// Ready steps, in the order in which they start.
+    /// Queued steps, in the order in which they start.
     pub ready: BTreeSet<StepIndex>,
     /// Running steps, and steps that wait for a retry: the steps with a clock.
     pub active: BTreeSet<StepIndex>,
-    /// Ready steps that start whatever the number of running steps.
+    /// Queued steps that start whatever the number of running steps.
     pub ready_to_wait: BTreeSet<StepIndex>,
     /// Number of running steps that take a slot.
     pub running: usize,
@@ -86,7 +86,7 @@ impl Ledger {
             StepState::Waiting => {
                 self.free.remove(&step);
             }
-            StepState::Ready => {
+            StepState::Queued => {
                 self.ready.remove(&step);
                 self.ready_to_wait.remove(&step);
             }
@@ -108,10 +108,10 @@ impl Ledger {
         let takes_slot = graph.nodes()[step].takes_slot;
         match state {
             StepState::Waiting => self.is_free_if(step, state),
-            StepState::Ready if takes_slot => {
+            StepState::Queued if takes_slot => {
                 self.ready.insert(step);
             }
-            StepState::Ready => {
+            StepState::Queued => {
                 self.ready_to_wait.insert(step);
             }
             StepState::Running => {

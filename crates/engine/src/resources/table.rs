@@ -86,7 +86,7 @@ impl ResourceTable {
         let mut tables = Tables::default();
         for row in rows {
             tables.record_incarnation(&row.name, row.incarnation);
-            if row.state != ResourceState::Deleted {
+            if row.state != ResourceState::Removed {
                 tables.put(row.name.clone(), ResourceEntry::of(row));
             } else {
                 tables.gone.insert(row.name);

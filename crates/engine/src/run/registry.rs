@@ -35,7 +35,7 @@ pub(super) fn services<'a>(
     let services = entries.iter().filter_map(|(name, entry)| {
         let item = item_of(&entry.spec.resource_type)?;
         let offers_nothing = item.listens.is_empty() && item.provides.is_empty();
-        if offers_nothing || entry.state == ResourceState::Deleting {
+        if offers_nothing || entry.state == ResourceState::Removing {
             return None;
         }
         let server = entry.spec.host()?;
@@ -125,7 +125,7 @@ mod tests {
             row(
                 "late",
                 page("web", &[]),
-                ResourceState::Deleting,
+                ResourceState::Removing,
                 Value::Null,
             ),
         ]);

@@ -277,7 +277,7 @@ impl Attempt {
         self.note(
             name,
             ResourceChange::To {
-                state: ResourceState::Deleted,
+                state: ResourceState::Removed,
                 physical_id: None,
             },
         )

@@ -107,7 +107,7 @@ async fn a_deletion_waits_for_the_command_on_its_server_also_after_a_crash() {
     // A server that is about to go gets no further command.
     let gone = bench.shown(&deployment).await.resources;
     let web = gone.iter().find(|one| one.name == "web").unwrap();
-    assert_eq!(web.state, ResourceState::Deleting);
+    assert_eq!(web.state, ResourceState::Removing);
     let command_on_web = CommandRequest {
         servers: Some(CommandServers::Named(vec!["web".into()])),
         ..script("echo")

@@ -354,7 +354,7 @@ async fn a_resource_that_the_cloud_does_not_show_is_unknown_not_gone() {
         ..CallFault::default()
     }));
     let check = bench.check(&deployment).await;
-    assert_eq!(kinds(&check), [("web", FindingKind::Unknown)]);
+    assert_eq!(kinds(&check), [("web", FindingKind::NotCompared)]);
 }
 
 #[tokio::test]

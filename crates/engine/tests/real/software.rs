@@ -50,7 +50,7 @@ async fn a_script_runs_on_a_private_server() {
             match event {
                 EventBody::Step {
                     step, state, error, ..
-                } if *state != StepState::Ready => {
+                } if *state != StepState::Queued => {
                     let why = error.as_ref().map(|error| format!(": {error:?}"));
                     eprintln!("{at:>4} s  {step}  {state:?}{}", why.unwrap_or_default());
                 }

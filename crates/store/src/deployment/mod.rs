@@ -5,7 +5,8 @@ mod check;
 use std::collections::{BTreeMap, HashMap};
 
 use api::{
-    CheckSummary, Deployment, DeploymentState, DeploymentSummary, Layout, Run, TemplateFiles,
+    CheckSummary, Deployment, DeploymentState, DeploymentSummary, Layout, Named as _, Run,
+    TemplateFiles,
 };
 use planner::{
     scaling::{SCALING_GROUP, members},
@@ -17,7 +18,7 @@ use sqlx::Row as _;
 
 use crate::{
     Error, Outcome, Page, Result, Store, Tenant, Transaction,
-    column::{from_json, from_json_column, from_text, now_text, to_json, to_text, to_u32},
+    column::{from_json, from_json_column, from_text, now_text, to_json, to_u32},
     database::{Connection, Row, read_all, read_one, statement},
     run,
 };
@@ -406,17 +407,11 @@ pub(crate) async fn set_state(
     state: DeploymentState,
     time: &str,
 ) -> sqlx::Result<()> {
-    let is_suspended = state == DeploymentState::Suspended;
-    let stored = if is_suspended {
-        DeploymentState::Deployed
-    } else {
-        state
-    };
     sqlx::query("UPDATE deployments SET state = $1, updated = $2, suspended = $4 WHERE id = $3")
-        .bind(to_text(&stored))
+        .bind(column_word(state))
         .bind(time)
         .bind(id)
-        .bind(i64::from(is_suspended))
+        .bind(i64::from(state == DeploymentState::Suspended))
         .execute(&mut *connection)
         .await?;
     if state != DeploymentState::Deployed {
@@ -482,6 +477,16 @@ async fn group_members(
 fn design_version(row: &Row) -> sqlx::Result<Option<u32>> {
     let version: Option<i64> = row.try_get("design_version")?;
     version.map(to_u32).transpose()
+}
+
+/// Word of a state in the column. Its constraint has an older one for a running deployment, and none for a suspended one:
+/// that is a deployed one with a mark.
+pub(crate) fn column_word(state: DeploymentState) -> &'static str {
+    match state {
+        DeploymentState::Running => "busy",
+        DeploymentState::Suspended => DeploymentState::Deployed.word(),
+        state => state.word(),
+    }
 }
 
 fn state(row: &Row) -> sqlx::Result<DeploymentState> {

@@ -13,9 +13,10 @@ use tempfile::TempDir;
 
 use crate::{
     Creation, DeploymentContent, Error, NewRun, Operator, Outcome, SealedKind, Store, Tenant,
-    column::{to_json, to_text},
+    column::to_json,
     connect,
     database::{self, Kind},
+    deployment,
     event::{self, NewEvent},
 };
 
@@ -266,7 +267,7 @@ pub async fn deployment_set_state(store: &Store, id: &str, state: DeploymentStat
     execute(
         store,
         sqlx::query("UPDATE deployments SET state = $1 WHERE id = $2")
-            .bind(to_text(&state))
+            .bind(deployment::column_word(state))
             .bind(id),
     )
     .await;

@@ -83,7 +83,7 @@ async fn moves_change_rows_and_become_events() {
     journal
         .of(&tenant(), "r", 0)
         .write(vec![net(ResourceChange::To {
-            state: ResourceState::Deleted,
+            state: ResourceState::Removed,
             physical_id: None,
         })])
         .await

@@ -57,7 +57,7 @@ fn an_expired_token_pauses_the_run_until_the_next_login() {
     walk.take(Event::TokenEnded(0));
     assert_eq!(
         (walk.run.state, walk.run.steps[0].state),
-        (RunState::Paused, StepState::Ready)
+        (RunState::Paused, StepState::Queued)
     );
     walk.pass(100_000);
     assert_eq!(

@@ -33,8 +33,8 @@ impl Transition<'_> {
         for step in candidates {
             let status = &self.run.steps[step];
             let state = match status.state {
-                StepState::Ready if status.attempts > 0 => StepState::Cancelled,
-                StepState::Ready | StepState::Waiting => StepState::Skipped,
+                StepState::Queued if status.attempts > 0 => StepState::Cancelled,
+                StepState::Queued | StepState::Waiting => StepState::Skipped,
                 _ => continue,
             };
             if !self.run.graph.nodes()[step].always_run {
@@ -48,7 +48,7 @@ impl Transition<'_> {
     fn start_ready(&mut self) {
         let freed = std::mem::take(&mut self.run.ledger.free);
         for &step in &freed {
-            self.set(step, StepState::Ready);
+            self.set(step, StepState::Queued);
         }
         if !self.paused {
             let ledger = &self.run.ledger;
@@ -62,8 +62,8 @@ impl Transition<'_> {
         }
         // The others were written to the journal when they became ready.
         for step in freed {
-            if self.run.steps[step].state == StepState::Ready {
-                self.to(step, StepState::Ready, None);
+            if self.run.steps[step].state == StepState::Queued {
+                self.to(step, StepState::Queued, None);
             }
         }
     }

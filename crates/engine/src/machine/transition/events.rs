@@ -42,7 +42,7 @@ impl Transition<'_> {
                 {
                     self.end(step, StepState::Cancelled, None);
                 }
-                StepState::Running if self.paused => self.to(step, StepState::Ready, None),
+                StepState::Running if self.paused => self.to(step, StepState::Queued, None),
                 StepState::Running
                     if status.crashes >= CRASHES_MAX
                         && !self.run.graph.nodes()[step].always_run =>
@@ -239,7 +239,7 @@ impl Transition<'_> {
         // Without a reason to stop, the engine has dropped the run, and the step counts as not started.
         match self.run.steps[step].stopping {
             Some(why) => self.stopped_because(step, why, None),
-            None => self.to(step, StepState::Ready, None),
+            None => self.to(step, StepState::Queued, None),
         }
     }
 
@@ -253,7 +253,7 @@ impl Transition<'_> {
         }
         let status = &mut self.run.steps[step];
         status.deadline = None;
-        self.to(step, StepState::Ready, None);
+        self.to(step, StepState::Queued, None);
     }
 
     pub(in crate::machine) fn queued(&mut self, step: StepIndex) {

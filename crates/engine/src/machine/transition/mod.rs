@@ -20,7 +20,7 @@ pub(super) struct Transition<'a> {
     started: bool,
     state_before: RunState,
     ending_before: Option<Ending>,
-    /// True if waiting steps must be checked for skipping, too. Otherwise only ready steps are checked.
+    /// True if waiting steps must be checked for skipping, too. Otherwise only queued steps are checked.
     sweep: bool,
 }
 

@@ -26,7 +26,7 @@ impl RunTask {
                     (RunState::Succeeded, RunKind::Suspend) => Some(DeploymentState::Suspended),
                     (RunState::Succeeded, _) => Some(DeploymentState::Deployed),
                     (RunState::Failed | RunState::Cancelled, _) => Some(DeploymentState::Failed),
-                    _ => Some(DeploymentState::Busy),
+                    _ => Some(DeploymentState::Running),
                 };
                 entries.push(Entry::Run {
                     state,
@@ -92,7 +92,7 @@ impl RunTask {
                 self.to(run_context, name, ResourceState::Updating)
             }
             (StepKind::Delete, StepState::Running) => {
-                self.to(run_context, name, ResourceState::Deleting)
+                self.to(run_context, name, ResourceState::Removing)
             }
             (
                 StepKind::Create | StepKind::Configure | StepKind::Update | StepKind::Delete,
@@ -252,7 +252,7 @@ impl RunTask {
             let gone = |name: String| Entry::Resource {
                 name,
                 change: ResourceChange::To {
-                    state: ResourceState::Deleted,
+                    state: ResourceState::Removed,
                     physical_id: None,
                 },
             };
