@@ -113,7 +113,7 @@ test('a step beyond those that run at a time waits for its turn, and tells how l
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'queue', template });
   const queued = async () => {
     const { steps } = await api<{ steps: { id: string; state: string }[] }>(page, 'GET', `/runs/${run}`);
-    return steps.filter(({ state }) => state === 'ready').map(({ id }) => id);
+    return steps.filter(({ state }) => state === 'queued').map(({ id }) => id);
   };
   await expect.poll(queued).toHaveLength(1);
   const [last] = await queued();

@@ -7,7 +7,7 @@ import { thingsInLab, type Things } from './lab.ts';
 
 interface Deployment {
   id: string;
-  state: 'busy' | 'deployed' | 'failed' | 'undeployed';
+  state: 'running' | 'deployed' | 'failed' | 'undeployed';
   last_run: string | null;
 }
 
@@ -48,8 +48,8 @@ async function undeployAll(request: APIRequestContext): Promise<void> {
     if (all.length === 0) return;
     for (const { id, state, last_run: run } of all) {
       // An active run is cancelled first. A repeated cancel request aborts it.
-      if (state === 'busy' && !asked.has(id)) await request.post(`/api/v1/runs/${run}/cancel`, { data: {} });
-      if (state !== 'busy' && (await request.delete(`/api/v1/deployments/${id}?force=true`)).ok()) asked.add(id);
+      if (state === 'running' && !asked.has(id)) await request.post(`/api/v1/runs/${run}/cancel`, { data: {} });
+      if (state !== 'running' && (await request.delete(`/api/v1/deployments/${id}?force=true`)).ok()) asked.add(id);
     }
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
