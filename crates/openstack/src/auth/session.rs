@@ -7,9 +7,9 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use reqwest::{Method, Url};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 
 use super::catalog::Catalog;
 use super::config::CloudConfig;
@@ -38,6 +38,7 @@ struct Inner {
 /// Contents of a token, as returned by Keystone.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct TokenInfo {
+    #[serde(deserialize_with = "time_of_keystone")]
     expires_at: Timestamp,
     user: User,
     #[serde(default)]
@@ -55,6 +56,17 @@ pub(crate) struct TokenInfo {
 struct UsedCredential {
     #[serde(default)]
     restricted: bool,
+}
+
+/// A time in UTC. Keystone leaves the offset out if a token ends with its application credential.
+fn time_of_keystone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if let Ok(time) = text.parse() {
+        return Ok(time);
+    }
+    let time: DateTime = text.parse().map_err(de::Error::custom)?;
+    let time = time.to_zoned(TimeZone::UTC).map_err(de::Error::custom)?;
+    Ok(time.timestamp())
 }
 
 impl TokenInfo {

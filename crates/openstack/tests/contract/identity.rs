@@ -259,11 +259,12 @@ async fn application_credentials_of_programs() {
         let roles: Vec<&str> = me.roles().iter().map(|role| role.name.as_str()).collect();
         let has_rules = me.identity().has_access_rules().await.unwrap();
         let rules = me.access_rules();
+        let end = jiff::Timestamp::now() + jiff::SignedDuration::from_mins(10);
         let new = NewApplicationCredential {
             name: &name,
             description: "of a test",
             roles: &roles[..1],
-            expires_at: jiff::Timestamp::now() + jiff::SignedDuration::from_hours(1),
+            expires_at: end,
             access_rules: if has_rules { &rules } else { &[] },
         };
         let made = me
@@ -278,6 +279,11 @@ async fn application_credentials_of_programs() {
             .await
             .unwrap();
         w.is("the login is restricted", program.is_restricted(), true);
+        w.is(
+            "its token ends with it",
+            program.expires_at().as_second(),
+            end.as_second(),
+        );
         w.is("a login by password is not", me.is_restricted(), false);
         w.is(
             "it acts in the project",
@@ -304,7 +310,7 @@ async fn application_credentials_of_programs() {
         identity.application_credential_delete(&name).await.unwrap();
         identity.application_credential_delete(&name).await.unwrap();
         let error = program.network().external_networks().await.unwrap_err();
-        w.is("its token ends with it", error.status(), 401);
+        w.is("its token is deleted with it", error.status(), 401);
         let late = Session::login(me.cloud(), &credentials, None).await;
         w.is("a deleted one", late.is_err(), true);
     })

@@ -232,6 +232,7 @@ impl Identity {
         let issued_at = Timestamp::now();
         self.remove_tokens(|token| token.expires_at < issued_at);
         let text = format!("lab-{}{}", new_hex_id(), new_hex_id());
+        let latest = issued_at + TOKEN_LIFETIME;
         let token = Token {
             id: digest(&text),
             user_id: grant.user_id,
@@ -243,7 +244,7 @@ impl Identity {
             methods: grant.methods,
             audit_id: new_hex_id()[..22].to_owned(),
             issued_at,
-            expires_at: grant.expires.unwrap_or(issued_at + TOKEN_LIFETIME),
+            expires_at: grant.expires.unwrap_or(latest).min(latest),
         };
         self.tokens.insert(token.clone());
         (text, token)

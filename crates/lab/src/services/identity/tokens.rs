@@ -283,6 +283,10 @@ fn token_document(model: &Model, token: &Token, base: &str) -> Value {
     if let Some(row) = credential.and_then(|id| model.identity.application_credentials.get(id)) {
         let shown = json!({"id": row.id, "name": row.name, "restricted": !row.unrestricted});
         document["application_credential"] = shown;
+        if row.expires_at == Some(token.expires_at) {
+            // As in Keystone, this time has no offset.
+            document["expires_at"] = json!(token.expires_text().trim_end_matches('Z'));
+        }
     }
     if let Some(project) = token
         .project_id
