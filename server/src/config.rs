@@ -113,12 +113,12 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_LOGIN_TIMEOUT", default_value_t = Seconds(openstack::config::LOGIN_TIMEOUT))]
     pub login_timeout: Seconds,
 
-    /// Calls to one cloud that are under way at the same time.
+    /// Reads and logins of one cloud that are under way at the same time.
     #[arg(long, env = "STACKLOOM_CLOUD_CALLS", default_value_t = openstack::config::PARALLEL_CALLS)]
     pub cloud_calls: usize,
 
-    /// Changes of one service of a cloud that are under way at the same time. They start with two, and become more while
-    /// the service answers as fast as before.
+    /// Changes of one service of a cloud that are under way at the same time, beside the reads. They start with two, and
+    /// become more while the service answers as fast as before.
     #[arg(long, env = "STACKLOOM_CLOUD_CHANGES", default_value_t = openstack::config::PARALLEL_CHANGES)]
     pub cloud_changes: usize,
 

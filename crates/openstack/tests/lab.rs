@@ -4,19 +4,20 @@
 
 use std::time::Duration;
 
-use lab::{Backend, Lab, LabConfig};
+use lab::{Backend, CallFault, Fault, Lab, LabConfig};
+use openstack::network::Network;
 use openstack::{CloudConfig, Credentials, Error, Scope, Secret, Service, Session};
 
 async fn session(lab: &Lab, name: &str) -> Session {
-    let config = CloudConfig::new("lab", &lab.auth_url());
+    log_in(&CloudConfig::new("lab", &lab.auth_url()), name).await
+}
+
+async fn log_in(config: &CloudConfig, name: &str) -> Session {
     let credentials = Credentials::password(name, "Default", name);
-    Session::login(
-        &config,
-        &credentials,
-        Some(&Scope::project(name, "Default")),
-    )
-    .await
-    .unwrap()
+    let scope = Scope::project(name, "Default");
+    Session::login(config, &credentials, Some(&scope))
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -217,6 +218,45 @@ async fn hundreds_of_waiting_steps_share_a_few_polls() {
     let queries = poll_until("DELETED").await;
     let calls = reads() - before;
     assert!(calls < 60, "{calls} calls for {queries} queries");
+}
+
+/// As in a run that creates many resources: it sees which of them are there while others are still being made.
+#[tokio::test]
+async fn a_read_does_not_wait_behind_changes() {
+    let lab = Lab::memory().await.unwrap();
+    lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("POST".into()),
+        delay_ms: 3_600_000,
+        ..CallFault::default()
+    }));
+    let mut config = CloudConfig::new("lab", &lab.auth_url());
+    config.connection.parallel_calls = 1;
+    let session = log_in(&config, "demo").await;
+    let creation = tokio::spawn({
+        let session = session.clone();
+        async move {
+            let fields = serde_json::json!({"name": "front"});
+            session.network().create::<Network>(&fields).await
+        }
+    });
+    // The response of the creation is late; its effect is not.
+    let until_it_is_there = async {
+        loop {
+            let networks = session.network().list::<Network>(&[]).await.unwrap();
+            if networks
+                .iter()
+                .any(|network| network.name.as_deref() == Some("front"))
+            {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), until_it_is_there)
+        .await
+        .expect("a list is answered while the creation is not");
+    assert!(!creation.is_finished());
+    creation.abort();
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use openstack::network::{Network, Port, Subnet};
 use serde_json::{Map, Value, json};
 
 use super::super::properties::Properties;
+use super::effect;
 use crate::driver::{Context, DriverError};
 
 /// Ids of the resources in the properties.
@@ -16,17 +17,39 @@ pub(super) struct Named {
     pub(super) disk_images: Vec<Option<String>>,
 }
 
+/// Looks all of them up at the same time: with a distant cloud, a server would else wait for one answer after the other.
 pub(super) async fn look_up(context: &Context<'_>) -> Result<Named, DriverError> {
     let properties = Properties::of(context.properties);
-    let image = match properties.filled("image")? {
-        Some(image) => Some(image_id(context, properties, "image", &image).await?),
-        None => None,
-    };
-    let flavor = properties.required("flavor")?;
-    let found = context.session.compute().flavor_find(&flavor).await;
-    let flavor = found
-        .map_err(|error| properties.looked_up("flavor", error))?
-        .id;
+    let (image, flavor, disk_images, networks) = tokio::join!(
+        Box::pin(image(context, properties)),
+        Box::pin(effect::flavor(context, properties)),
+        Box::pin(disk_images(context, properties)),
+        Box::pin(networks(context, properties)),
+    );
+    Ok(Named {
+        image: image?,
+        flavor: flavor?.id,
+        disk_images: disk_images?,
+        networks: networks?,
+    })
+}
+
+async fn image(
+    context: &Context<'_>,
+    properties: Properties<'_>,
+) -> Result<Option<String>, DriverError> {
+    match properties.filled("image")? {
+        Some(image) => image_id(context, properties, "image", &image)
+            .await
+            .map(Some),
+        None => Ok(None),
+    }
+}
+
+async fn disk_images(
+    context: &Context<'_>,
+    properties: Properties<'_>,
+) -> Result<Vec<Option<String>>, DriverError> {
     let mut disk_images = Vec::new();
     for (index, device) in properties
         .list("block_device_mapping_v2")
@@ -44,12 +67,7 @@ pub(super) async fn look_up(context: &Context<'_>) -> Result<Named, DriverError>
             None => None,
         });
     }
-    Ok(Named {
-        image,
-        flavor,
-        networks: networks(context, properties).await?,
-        disk_images,
-    })
+    Ok(disk_images)
 }
 
 async fn image_id(

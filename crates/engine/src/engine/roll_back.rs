@@ -18,7 +18,7 @@ use store::{DeploymentRow, Entry, LastGoodContent, RunRow, Wanted};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::{Changes, Engine, RollBack};
+use super::{Changes, Engine, RollBack, start::changed_meanwhile};
 use crate::{
     Actor, Error, Result, Tenant,
     run::{Attendance, RunContext},
@@ -43,7 +43,7 @@ impl Engine {
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         let changes = Changes {
             plan_digest,
-            ..to_last_good(row, cloud)?
+            ..self.to_last_good(row, cloud).await?
         };
         self.begin_update(actor, deployment, changes).await
     }
@@ -55,14 +55,24 @@ impl Engine {
         cloud: &CloudFacts,
     ) -> Result<Plan> {
         let row = self.deployment_row(&actor.tenant, deployment).await?;
-        let changes = to_last_good(row, cloud)?;
+        let changes = self.to_last_good(row, cloud).await?;
         self.plan_for(actor, changes.preview(), Some(deployment))
             .await
     }
+
+    /// The update that returns a deployment to its last good state.
+    async fn to_last_good(&self, row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
+        if row.shown.state == DeploymentState::Busy {
+            self.check_unchanging(&row).await?;
+            // Its change has ended since the row was read.
+            return Err(changed_meanwhile());
+        }
+        from_failed(row, cloud)
+    }
 }
 
-/// The update that returns a deployment to its last good state.
-fn to_last_good(row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
+/// The update that returns a failed deployment to its last good state.
+fn from_failed(row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
     let good = match (row.shown.state, row.good) {
         (DeploymentState::Failed, Some(good)) => good,
         (DeploymentState::Failed, None) => {
@@ -70,9 +80,6 @@ fn to_last_good(row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
                 "`{}` never was complete, so there is nothing to go back to; go on, change it, or undeploy it",
                 row.shown.name
             )));
-        }
-        (DeploymentState::Running, _) => {
-            return Err(Error::Busy(row.shown.last_run.unwrap_or_default()));
         }
         _ => {
             return Err(Error::NotPossibleNow(format!(

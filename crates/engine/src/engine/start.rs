@@ -67,7 +67,8 @@ impl<'a> NewRun<'a> {
     }
 }
 
-fn changed_meanwhile() -> Error {
+/// The error of a request that was made for an earlier state of the deployment.
+pub(super) fn changed_meanwhile() -> Error {
     Error::NotPossibleNow(
         "another run has changed this deployment meanwhile; look at it and try again".into(),
     )

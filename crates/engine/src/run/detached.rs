@@ -163,7 +163,7 @@ impl Attempt {
         let server = &route.host.name;
         let wait = async {
             let mut holders = locks(client, Duration::from_secs(seconds)).await?;
-            let mut lines = Lines::default();
+            let mut lines = Lines::masked(self.log.mask.clone());
             while let Some(output) = holders.output().await? {
                 let Output::Out(bytes) = output else { continue };
                 for line in lines.take(&bytes) {

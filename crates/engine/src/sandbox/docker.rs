@@ -33,13 +33,13 @@ use tokio::{io::AsyncWriteExt, sync::OnceCell};
 use tokio_util::io::StreamReader;
 
 use super::{Container, Host, Job, SandboxError, image::programs_digest, lines::Lines};
-use crate::ssh::ByteStream;
+use crate::{secrets::Mask, ssh::ByteStream};
 
 const LABEL_RUN: &str = "stackloom.run";
 const LABEL_STEP: &str = "stackloom.step";
 const LABEL_OWNER: &str = "stackloom.owner";
 const TMPFS: &str = "rw,nosuid,nodev,noexec,size=128m,mode=0700,uid=10001,gid=10001";
-/// Maximum number of bytes of a container's standard error. Only `entry.py` writes to it.
+/// Maximum number of bytes of a container's standard error. Only `entry.py` writes to it. The rest is dropped.
 const COMPLAINTS_BYTES_MAX: usize = 4096;
 /// Time limit of a request in seconds.
 const REQUEST_SECONDS: u64 = 120;
@@ -159,6 +159,7 @@ impl Host for DockerHost {
             id: Some(id),
             streams: None,
             complaints: Arc::default(),
+            mask: job.mask.clone(),
         };
         match container.start(job).await {
             Ok(()) => Ok(Box::new(container)),
@@ -196,6 +197,7 @@ struct DockerContainer {
     id: Option<String>,
     streams: Option<Box<dyn ByteStream>>,
     complaints: Arc<Mutex<Vec<u8>>>,
+    mask: Arc<Mask>,
 }
 
 impl DockerContainer {
@@ -287,10 +289,7 @@ impl Container for DockerContainer {
             .complaints
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut lines = Lines::default();
-        let mut complete = lines.take(&bytes);
-        complete.extend(lines.rest());
-        complete
+        complaint_lines(&bytes, &self.mask)
     }
 
     async fn remove(mut self: Box<Self>) {
@@ -308,6 +307,18 @@ impl Drop for DockerContainer {
             runtime.spawn(async move { remove(&docker, &id).await });
         }
     }
+}
+
+/// The lines of a container's standard error. Where it was longer than its maximum, they do not end within a secret.
+fn complaint_lines(bytes: &[u8], mask: &Arc<Mask>) -> Vec<String> {
+    let end = match bytes.len() {
+        COMPLAINTS_BYTES_MAX.. => mask.cut(bytes),
+        all => all,
+    };
+    let mut lines = Lines::masked(mask.clone());
+    let mut complete = lines.take(&bytes[..end]);
+    complete.extend(lines.rest());
+    complete
 }
 
 /// Removes a container. If the daemon does not answer, it is tried again in the background: it may be about to restart.
@@ -344,5 +355,23 @@ async fn try_to_remove(docker: &Docker, id: &str) -> Result<(), bollard::errors:
             ..
         }) => Ok(()),
         removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_do_not_end_within_a_secret() {
+        let mask = Arc::new(Mask::default());
+        mask.add("correct horse battery staple");
+        let of = |bytes: &[u8]| complaint_lines(bytes, &mask);
+        assert_eq!(of(b"one\ntwo"), ["one", "two"]);
+        let mut long = vec![b'.'; COMPLAINTS_BYTES_MAX - 7];
+        long.extend_from_slice(b"correct");
+        let [line]: [String; 1] = of(&long).try_into().unwrap();
+        assert!(line.len() > COMPLAINTS_BYTES_MAX - 100);
+        assert!(!line.contains('c'), "{line}");
     }
 }

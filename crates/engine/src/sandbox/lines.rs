@@ -9,7 +9,6 @@ use crate::secrets::Mask;
 const RAW_LINE_BYTES_MAX: usize = 256 * 1024;
 
 /// Splits bytes into lines.
-#[derive(Default)]
 pub struct Lines {
     begun: Vec<u8>,
     /// Secrets within which a long line is not split.
@@ -20,8 +19,8 @@ impl Lines {
     /// Lines that are masked later: a long one is split so that no secret is.
     pub fn masked(mask: Arc<Mask>) -> Lines {
         Lines {
+            begun: Vec::new(),
             mask,
-            ..Lines::default()
         }
     }
 
@@ -79,20 +78,24 @@ impl Lines {
 mod tests {
     use super::*;
 
+    fn without_secrets() -> Lines {
+        Lines::masked(Arc::default())
+    }
+
     #[test]
     fn lines_come_whole_however_the_bytes_are_cut() {
-        let mut lines = Lines::default();
+        let mut lines = without_secrets();
         assert_eq!(lines.take(b"one\ntw"), ["one"]);
         assert_eq!(lines.take(b"o\r\n\nthree"), ["two", ""]);
         assert_eq!(lines.rest().as_deref(), Some("three"));
         assert_eq!(lines.rest(), None);
         assert_eq!(lines.take(&vec![b'x'; RAW_LINE_BYTES_MAX + 1]).len(), 1);
-        assert_eq!(Lines::default().take(b"\xff\xfe\n"), ["\u{fffd}\u{fffd}"]);
+        assert_eq!(without_secrets().take(b"\xff\xfe\n"), ["\u{fffd}\u{fffd}"]);
     }
 
     #[test]
     fn a_progress_bar_is_one_line_however_long_it_is() {
-        let mut lines = Lines::default();
+        let mut lines = without_secrets();
         assert_eq!(lines.until_return(), None);
         let mut written = 0;
         for percent in 0..100 {
@@ -109,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_progress_bar_that_is_being_written_is_not_shown() {
-        let mut lines = Lines::default();
+        let mut lines = without_secrets();
         for (bytes, shown) in [
             ("begin", None),
             ("\r10", Some("begin")),

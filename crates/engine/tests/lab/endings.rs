@@ -298,6 +298,11 @@ async fn one_run_at_a_time_works_on_a_deployment() {
         .undeploy(&bench.actor, &started.deployment, Force::Yes)
         .await;
     assert!(matches!(undeploy, Err(Error::Busy(run)) if run == started.run));
+    let (engine, actor, id) = (&bench.engine, &bench.actor, &started.deployment);
+    let back = engine.roll_back(actor, id, &facts()).await;
+    assert!(matches!(back, Err(Error::Busy(run)) if run == started.run));
+    let plan = engine.roll_back_plan(actor, id, &facts()).await;
+    assert!(matches!(plan, Err(Error::Busy(run)) if run == started.run));
     let (engine, tenant) = (&bench.engine, &bench.tenant);
     engine.cancel(tenant, &started.run).await.unwrap();
     assert_eq!(bench.end_of(&started.run).await.state, RunState::Cancelled);

@@ -34,8 +34,10 @@ async fn bench(delay: Duration, parallel_steps: usize) -> Bench {
     bench
 }
 
-/// Elapsed time of a deployment of servers in a network, which is removed again.
-async fn makespan(bench: &Bench, servers: usize) -> f64 {
+/// Elapsed time of a deployment of servers in a network, which is removed again. The session is new, so that each deployment
+/// looks image and flavor up: the session of the last one remembers them for 30 s, which would end before some of them.
+async fn makespan(bench: &mut Bench, servers: usize) -> f64 {
+    bench.actor = bench.log_in("demo").await;
     let began = Instant::now();
     let (started, run) = bench.deploy(&template(servers)).await;
     let took = began.elapsed();
@@ -44,21 +46,23 @@ async fn makespan(bench: &Bench, servers: usize) -> f64 {
     took.as_secs_f64()
 }
 
-/// The critical path is the deployment of one server: its network, subnet and server, one after the other. For
-/// many servers, the client's limit of changes at one service makes it longer: see `openstack::wire::concurrency`. A first
-/// deployment lets this limit grow, as it has in a server that has been running for a while.
+/// The critical path is the deployment of one server: its network, subnet, port and server, one after the other, with the
+/// look-up of its image and flavor and the polls that find it ready. For many servers, the client's limit of changes at one
+/// service makes it longer: see `openstack::wire::concurrency`. Ports and servers are changes of two services, so only one of
+/// the two counts. A first deployment lets this limit grow, as it has in a server that has been running for a while.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures for two minutes"]
 async fn makespan_over_the_critical_path() {
-    const CHANGES_AT_ONCE: f64 = 16.0;
+    const CHANGES_AT_ONCE: u16 = 16;
     const DELAY: Duration = Duration::from_millis(500);
-    let bench = bench(DELAY, 1000).await;
+    let mut bench = bench(DELAY, 1000).await;
     let name = bench.figure();
-    makespan(&bench, 100).await;
-    let path = makespan(&bench, 1).await;
+    makespan(&mut bench, 100).await;
+    let path = makespan(&mut bench, 1).await;
     for servers in [10_u16, 100, 500] {
-        let took = makespan(&bench, servers.into()).await;
-        let limit = f64::from(servers - 1) / CHANGES_AT_ONCE * DELAY.as_secs_f64();
+        let took = makespan(&mut bench, servers.into()).await;
+        // The last change begins when this many others have ended before it in its place.
+        let limit = f64::from((servers - 1) / CHANGES_AT_ONCE) * DELAY.as_secs_f64();
         println!(
             "{name}, makespan over critical path, {servers} servers\t{:.2}\t(aim: 1.05; {took:.1} s with 0.5 s a call: {path:.1} s of one server, {limit:.1} s of the limit of changes at once)",
             took / (path + limit)

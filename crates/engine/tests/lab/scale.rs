@@ -5,7 +5,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use api::RunState;
-use lab::Lab;
+use lab::{CallFault, Fault, Lab};
 
 use crate::{
     bench::Bench,
@@ -85,6 +85,28 @@ async fn each_further_server_costs_a_few_calls() {
     let (few, many) = (round(10).await, round(60).await);
     let per_server = (many.calls - few.calls) / 50;
     assert!(per_server <= 6, "{few:?}, then {many:?}");
+}
+
+/// The first servers of a run would else begin one answer later.
+#[tokio::test]
+async fn image_and_flavor_of_a_server_are_looked_up_at_the_same_time() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("image".into()),
+        path: Some("*/images*".into()),
+        delay_ms: 3_600_000,
+        ..CallFault::default()
+    }));
+    bench.start(&template(1)).await;
+    let is_asked = |path: &str| {
+        let calls = bench.lab.faults().calls();
+        calls.iter().any(|call| call.path.contains(path))
+    };
+    bench
+        .eventually("both are looked up", async || {
+            is_asked("/images") && is_asked("/flavors")
+        })
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,9 @@
 //! HTTP exchanges with a cloud: limited in number, traced, without redirects.
 //!
-//! Each cloud has one transport, whose connections all sessions share. At most `parallel_calls` exchanges run at once,
-//! and fewer changes per service ([`super::concurrency`]); the others wait, so that the API servers are not overloaded.
+//! Each cloud has one transport, whose connections all sessions share. At most `parallel_calls` reads and logins run at
+//! once, and beside them at most `parallel_changes` changes per service ([`super::concurrency`]); the others wait, so
+//! that the API servers are not overloaded. Reads do not wait behind changes: two services at their limit took all
+//! places, and a poll that had to wait for one found out late which resources were ready.
 //!
 //! Reads (GET, HEAD) are retried a few times after short pauses if the service is busy or the connection breaks.
 //! Changes are sent once, since only the caller can determine whether a change took effect.
@@ -43,7 +45,8 @@ pub(crate) struct Transport {
     client: reqwest::Client,
     /// The time limit of one call.
     timeout: Duration,
-    permits: Semaphore,
+    /// Limit of concurrent reads and logins.
+    reads: Semaphore,
     /// Limits of concurrent changes, by service.
     changes: Mutex<HashMap<Service, Arc<Limiter>>>,
     changes_max: usize,
@@ -82,7 +85,7 @@ impl Transport {
         Ok(Transport {
             client: client(cloud, auth_url, settings)?,
             timeout: settings.timeout,
-            permits: Semaphore::new(settings.parallel_calls.max(1)),
+            reads: Semaphore::new(settings.parallel_calls.max(1)),
             changes: Mutex::default(),
             changes_max: settings.parallel_changes.max(1),
             sent: AtomicU64::new(0),
@@ -148,14 +151,14 @@ impl Transport {
             ms = tracing::field::Empty,
         );
         async {
-            // The limiter of changes comes first: calls that wait there do not hold a general permit.
             let limiter = self.limiter(out.service, &out.method);
-            let change_permit = match &limiter {
-                Some(limiter) => Some(limiter.acquire(&out.method, &out.url).await),
-                None => None,
+            let (change_permit, _read_permit) = match &limiter {
+                Some(limiter) => (Some(limiter.acquire(&out.method, &out.url).await), None),
+                None => {
+                    let permit = self.reads.acquire().await;
+                    (None, Some(permit.expect("the semaphore is never closed")))
+                }
             };
-            let permit = self.permits.acquire().await;
-            let _permit = permit.expect("the semaphore is never closed");
             let (service, started) = (out.service, Instant::now());
             let result = self.send(out).await;
             let took = started.elapsed();

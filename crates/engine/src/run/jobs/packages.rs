@@ -1,9 +1,11 @@
 //! The logs of a server's package managers during one task.
 
+use std::sync::Arc;
+
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::result::{Repeated, ResultLine};
-use crate::sandbox::Lines;
+use crate::{sandbox::Lines, secrets::Mask};
 
 /// The line that the follower of the logs prints on request, behind all that was written before.
 pub const MARK: &str = "\u{1e}";
@@ -22,13 +24,18 @@ pub struct PackageLog {
 }
 
 impl PackageLog {
-    /// The log of a task. Its reader prints [`MARK`] on each request.
-    pub fn new(task: u64, reader: AbortHandle, requests: mpsc::Sender<()>) -> PackageLog {
+    /// The log of a task. Its reader prints [`MARK`] on each request. A line that is too long is not cut within a secret.
+    pub fn new(
+        task: u64,
+        reader: AbortHandle,
+        requests: mpsc::Sender<()>,
+        mask: Arc<Mask>,
+    ) -> PackageLog {
         PackageLog {
             task,
             reader,
             requests,
-            lines: Lines::default(),
+            lines: Lines::masked(mask),
             repeated: Repeated::default(),
             is_open: true,
             is_read: false,

@@ -1,5 +1,7 @@
 //! Readers of output on a server. Each passes on its pieces until it ends.
 
+use std::sync::Arc;
+
 use tokio::sync::mpsc;
 
 use super::{JobFolder, packages::MARK};
@@ -24,7 +26,8 @@ pub enum Piece {
 
 /// Passes on the names of executions as they begin.
 pub async fn watch(client: &Client, folder: &JobFolder, sender: &mpsc::Sender<Piece>) {
-    let mut lines = Lines::default();
+    // Names, which are not logged.
+    let mut lines = Lines::masked(Arc::default());
     let ended = async {
         let mut names = folder.watch(client).await?;
         while let Some(output) = names.output().await? {

@@ -415,7 +415,8 @@ impl Driver {
             }
             let _ = sender.send(Piece::Package(task, None)).await;
         }));
-        self.packages = Some(PackageLog::new(task, reader, request));
+        let mask = self.log.mask.clone();
+        self.packages = Some(PackageLog::new(task, reader, request, mask));
     }
 
     async fn output(&mut self, name: &str, output: &Output) {

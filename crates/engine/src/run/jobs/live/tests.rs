@@ -64,8 +64,8 @@ impl Bench {
         self.driver.piece(piece).await;
     }
 
-    async fn package_manager_writes(&mut self, text: &'static str) {
-        let output = Output::Out(Bytes::from_static(text.as_bytes()));
+    async fn package_manager_writes(&mut self, text: impl Into<Bytes>) {
+        let output = Output::Out(text.into());
         let piece = Piece::Package(self.driver.begun, Some(output));
         self.driver.piece(piece).await;
     }
@@ -174,7 +174,7 @@ async fn lines_of_a_package_manager_come_once_from_its_log_and_its_result() {
     bench.task(TaskKind::Package).await;
     let reader = tokio::spawn(std::future::pending::<()>()).abort_handle();
     let (request, mut requests) = mpsc::channel(1);
-    bench.driver.packages = Some(PackageLog::new(1, reader, request));
+    bench.driver.packages = Some(PackageLog::new(1, reader, request, Arc::default()));
     bench
         .package_manager_writes("Unpacking nginx\r\nSetting ")
         .await;
@@ -192,10 +192,27 @@ async fn lines_of_a_package_manager_come_once_from_its_log_and_its_result() {
 }
 
 #[tokio::test]
+async fn a_secret_at_the_length_limit_of_a_package_managers_line_is_masked() {
+    let mut bench = Bench::new().await;
+    let mask = bench.driver.log.mask.clone();
+    mask.add("correct horse battery staple");
+    bench.task(TaskKind::Package).await;
+    let reader = tokio::spawn(std::future::pending::<()>()).abort_handle();
+    let (request, _requests) = mpsc::channel(1);
+    bench.driver.packages = Some(PackageLog::new(1, reader, request, mask));
+    let begin = format!("{}correct horse", ".".repeat(256 * 1024 - 8));
+    bench.package_manager_writes(begin).await;
+    bench.package_manager_writes(" battery staple.\n").await;
+    let logged = bench.logged().await.concat();
+    assert!(logged.ends_with("...***."));
+    assert!(!logged.contains("corr") && !logged.contains("staple"));
+}
+
+#[tokio::test]
 async fn the_end_of_a_package_task_waits_for_the_mark_behind_its_log() {
     let reader = tokio::spawn(std::future::pending::<()>()).abort_handle();
     let (request, _requests) = mpsc::channel(1);
-    let mut log = PackageLog::new(1, reader, request);
+    let mut log = PackageLog::new(1, reader, request, Arc::default());
     log.request();
     assert_eq!(log.take(b"Unpacking nginx\n"), ["Unpacking nginx"]);
     assert!(!log.is_read());
