@@ -209,31 +209,33 @@ pub fn WorkflowGraph(
         }
     });
     let focused = RwSignal::new(None::<usize>);
-    let shown = Memo::new(move |_| {
-        if count <= ALL_UP_TO {
-            return (0..count).collect::<Vec<_>>();
-        }
-        let (seen, focused) = (seen.get(), focused.get());
-        let chosen = selected.with(|id| ids.get(id.as_ref()?).copied());
-        let is_shown = |&at: &usize| {
-            let is_kept = focused == Some(at) || chosen == Some(at);
-            is_kept
-                || corners
-                    .get(at)
-                    .is_some_and(|corner| node_rect(*corner).overlaps(seen))
-        };
-        (0..count).filter(is_shown).collect()
-    });
+    let is_small = count <= ALL_UP_TO;
+    let shown: Vec<RwSignal<bool>> = (0..count).map(|_| RwSignal::new(is_small)).collect();
+    if !is_small {
+        let shown = shown.clone();
+        // Only signals of steps that come into view or leave it are set. Memos of a common list would all run at each
+        // frame of a scroll, and each would look for itself among the subscribers of the list.
+        Effect::new(move |_| {
+            let (seen, focused) = (seen.get(), focused.get());
+            let chosen = selected.with(|id| ids.get(id.as_ref()?).copied());
+            for (at, (corner, shown)) in corners.iter().zip(&shown).enumerate() {
+                let is_kept = focused == Some(at) || chosen == Some(at);
+                let is_shown = is_kept || node_rect(*corner).overlaps(seen);
+                if shown.get_untracked() != is_shown {
+                    shown.set(is_shown);
+                }
+            }
+        });
+    }
     let node = move |at: usize| {
         let (step, (x, y)) = placed.with_value(|placed| placed.get(at).cloned())?;
         Some(view! { <StepNode step x y at state critical selected /> })
     };
     // Each has its place in the document: an element that moves there would lose the focus.
-    let nodes = (0..count)
-        .map(|at| {
-            let is_shown = Memo::new(move |_| shown.with(|shown| shown.binary_search(&at).is_ok()));
-            move || if is_shown.get() { node(at) } else { None }
-        })
+    let nodes = shown
+        .into_iter()
+        .enumerate()
+        .map(|(at, shown)| move || if shown.get() { node(at) } else { None })
         .collect_view();
     let on_focus = move |event: ev::FocusEvent| {
         focused.set(attribute_of(&event, "data-at").and_then(|at| at.parse().ok()));
