@@ -11,7 +11,7 @@ const figures: string[] = [];
 test.afterAll(() => writeFileSync('test-results/page-figures.txt', figures.join('')));
 
 function note(name: string, value: number, aim?: number): void {
-  figures.push([name, value.toFixed(1), aim?.toString()].filter(Boolean).join('\t') + '\n');
+  figures.push([name, value.toFixed(1), 'ms', aim?.toString()].filter(Boolean).join('\t') + '\n');
 }
 
 function at(times: number[], part: number): number {

@@ -4,7 +4,10 @@
 //! children. Their positions are absolute, so a line between two nodes needs no measurement of the page. Events are not
 //! handled here: the canvas has one listener and finds the node by its `data-node`.
 
-use canvas::drawing::{Member, Node, NodeKind, Part};
+use canvas::{
+    drawing::{Member, Node, NodeKind, Part},
+    texts,
+};
 use hot::template::members::{GROUP, INSTANCE_GROUP, SCALING_GROUP};
 use leptos::prelude::*;
 use types::Category;
@@ -312,27 +315,22 @@ fn ChipBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
 
 #[component]
 fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> impl IntoView {
-    let (name, title, resource_type, category, kind) = node.with_untracked(|node| {
+    let (network, name, resource_type, category) = node.with_untracked(|node| {
         (
             node.name.clone(),
-            node.title.clone(),
+            texts::name(node).to_owned(),
             node.resource_type.clone(),
             node.category,
-            node.kind,
         )
     });
     let is_folded = node.with_untracked(|node| node.is_folded);
-    let network = name.clone();
     let detail = {
         let node = node.clone();
-        let title = title.clone();
-        move || {
-            node.with(|node| match (node.kind, node.detail.is_empty()) {
-                (NodeKind::Server, true) => "no image or flavor yet".to_owned(),
-                (_, true) => title.clone(),
-                _ => node.detail.join(" · "),
-            })
-        }
+        move || node.with(texts::detail)
+    };
+    let can_be_cut = {
+        let node = node.clone();
+        Memo::new(move |_| node.with(texts::can_be_cut))
     };
     let marks = {
         let node = node.clone();
@@ -350,8 +348,8 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
     view! {
         <div class="node-head">
             <TypeIcon resource_type category stage />
-            <div class="node-text">
-                <span class="node-name">{if kind == NodeKind::Internet { title } else { name }}</span>
+            <div class="node-text" data-cut=move || can_be_cut.get().then_some("true")>
+                <span class="node-name">{name}</span>
                 <span class="node-detail">{detail}</span>
             </div>
             {move || members.get().map(|count| {

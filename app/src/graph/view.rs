@@ -1,6 +1,6 @@
 //! Drawing of a workflow: lines in one SVG, steps as buttons on top.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use api::{Named as _, StepKind, StepState};
 use canvas::{
@@ -46,6 +46,10 @@ const MARGIN: f64 = 20.0;
 const ALL_UP_TO: usize = 300;
 /// Steps of a large workflow have elements up to this distance from the view, in pixels of the drawing.
 const NEAR: f64 = 200.0;
+/// Height of a band in pixels of the drawing. Lines that begin in the same band share an element, because a large workflow
+/// has thousands of them. The browser paints a large drawing in tiles, and each tile costs all lines of the elements that it
+/// touches, so one element for all lines would be slow to scroll.
+const BAND: f64 = 500.0;
 /// Minimum zoom. Smaller text is hard to read.
 const ZOOM_MIN: f64 = 0.7;
 
@@ -57,6 +61,8 @@ struct GraphLine {
     to: String,
     /// True if one of them is in the lane below.
     is_aside: bool,
+    /// Upper end, in pixels of the drawing.
+    top: f64,
     /// Commands of the path.
     path: String,
 }
@@ -153,25 +159,34 @@ pub fn WorkflowGraph(
                 from: steps[*from].id.clone(),
                 to: steps[*to].id.clone(),
                 is_aside: lanes[*from] == Lane::Side || lanes[*to] == Lane::Side,
+                top: points
+                    .iter()
+                    .map(|point| point.1)
+                    .fold(f64::INFINITY, f64::min),
                 path: layered::path(points),
             })
             .collect::<Vec<_>>(),
     );
-    let main = joined(lines, |line| !line.is_aside);
-    let aside = joined(lines, |line| line.is_aside);
+    let main = lines.with_value(|lines| bands(lines, |line| !line.is_aside));
+    let aside = lines.with_value(|lines| bands(lines, |line| line.is_aside));
     let on_path = Memo::new(move |_| {
-        critical.with(|path| {
-            joined(lines, |line| {
-                path.contains(&line.from) && path.contains(&line.to)
-            })
-        })
+        let is_on = |path: &HashSet<String>, line: &GraphLine| {
+            path.contains(&line.from) && path.contains(&line.to)
+        };
+        critical.with(|path| lines.with_value(|lines| bands(lines, |line| is_on(path, line))))
     });
     let near = Memo::new(move |_| {
         selected.with(|selected| match selected {
-            Some(id) => joined(lines, |line| line.from == *id || line.to == *id),
-            None => String::new(),
+            Some(id) => {
+                lines.with_value(|lines| bands(lines, |line| line.from == *id || line.to == *id))
+            }
+            None => Vec::new(),
         })
     });
+    let paths = |bands: Vec<String>| {
+        let path = |band: String| view! { <path d=band /> };
+        bands.into_iter().map(path).collect_view()
+    };
     let lane = drawing.side_lane.map(|top| {
         view! {
             <div class="graph-lane" style:top=format!("{}px", top + MARGIN)>
@@ -209,31 +224,33 @@ pub fn WorkflowGraph(
         }
     });
     let focused = RwSignal::new(None::<usize>);
-    let shown = Memo::new(move |_| {
-        if count <= ALL_UP_TO {
-            return (0..count).collect::<Vec<_>>();
-        }
-        let (seen, focused) = (seen.get(), focused.get());
-        let chosen = selected.with(|id| ids.get(id.as_ref()?).copied());
-        let is_shown = |&at: &usize| {
-            let is_kept = focused == Some(at) || chosen == Some(at);
-            is_kept
-                || corners
-                    .get(at)
-                    .is_some_and(|corner| node_rect(*corner).overlaps(seen))
-        };
-        (0..count).filter(is_shown).collect()
-    });
+    let is_small = count <= ALL_UP_TO;
+    let shown: Vec<RwSignal<bool>> = (0..count).map(|_| RwSignal::new(is_small)).collect();
+    if !is_small {
+        let shown = shown.clone();
+        // Only signals of steps that come into view or leave it are set. Memos of a common list would all run at each
+        // frame of a scroll, and each would look for itself among the subscribers of the list.
+        Effect::new(move |_| {
+            let (seen, focused) = (seen.get(), focused.get());
+            let chosen = selected.with(|id| ids.get(id.as_ref()?).copied());
+            for (at, (corner, shown)) in corners.iter().zip(&shown).enumerate() {
+                let is_kept = focused == Some(at) || chosen == Some(at);
+                let is_shown = is_kept || node_rect(*corner).overlaps(seen);
+                if shown.get_untracked() != is_shown {
+                    shown.set(is_shown);
+                }
+            }
+        });
+    }
     let node = move |at: usize| {
         let (step, (x, y)) = placed.with_value(|placed| placed.get(at).cloned())?;
         Some(view! { <StepNode step x y at state critical selected /> })
     };
     // Each has its place in the document: an element that moves there would lose the focus.
-    let nodes = (0..count)
-        .map(|at| {
-            let is_shown = Memo::new(move |_| shown.with(|shown| shown.binary_search(&at).is_ok()));
-            move || if is_shown.get() { node(at) } else { None }
-        })
+    let nodes = shown
+        .into_iter()
+        .enumerate()
+        .map(|(at, shown)| move || if shown.get() { node(at) } else { None })
         .collect_view();
     let on_focus = move |event: ev::FocusEvent| {
         focused.set(attribute_of(&event, "data-at").and_then(|at| at.parse().ok()));
@@ -250,10 +267,10 @@ pub fn WorkflowGraph(
                 {lane}
                 <svg width=width height=height aria-hidden="true">
                     <g transform=format!("translate({MARGIN} {MARGIN})")>
-                        <path d=main />
-                        <path d=aside data-aside="true" />
-                        <path d=on_path data-critical="true" />
-                        <path d=near data-near="true" />
+                        <g>{paths(main)}</g>
+                        <g data-aside="true">{paths(aside)}</g>
+                        <g data-critical="true">{move || paths(on_path.get())}</g>
+                        <g data-near="true">{move || paths(near.get())}</g>
                     </g>
                 </svg>
                 {nodes}
@@ -262,12 +279,14 @@ pub fn WorkflowGraph(
     }
 }
 
-/// The path of some of the lines. They share an element, because a large workflow has thousands of them.
-fn joined(lines: StoredValue<Vec<GraphLine>>, is_it: impl Fn(&GraphLine) -> bool) -> String {
-    lines.with_value(|lines| {
-        let lines = lines.iter().filter(|line| is_it(line));
-        lines.map(|line| line.path.as_str()).collect()
-    })
+/// Paths of some of the lines: one for each band in which some of them begin.
+fn bands(lines: &[GraphLine], is_it: impl Fn(&GraphLine) -> bool) -> Vec<String> {
+    let mut bands = BTreeMap::<usize, String>::new();
+    for line in lines.iter().filter(|line| is_it(line)) {
+        let band = (line.top / BAND) as usize;
+        bands.entry(band).or_default().push_str(&line.path);
+    }
+    bands.into_values().collect()
 }
 
 /// The part of the drawing that is in view and near it, in pixels of the drawing. `width` is the drawing's.
@@ -362,5 +381,29 @@ fn StepNode(
                 <span class="graph-verb">{step_verb(step.kind)}</span>
             </span>
         </button>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_share_a_path_with_those_that_begin_near_them() {
+        let line = |name: &str, top: f64| GraphLine {
+            from: format!("{name}:create"),
+            to: format!("{name}:delete"),
+            is_aside: false,
+            top,
+            path: format!("M0 {top}"),
+        };
+        let lines = [
+            line("web", 20.0),
+            line("low", 3.0 * BAND),
+            line("db", 72.0),
+            line("other", 90.0),
+        ];
+        let found = bands(&lines, |line| line.from != "other:create");
+        assert_eq!(found, ["M0 20M0 72", "M0 1500"]);
     }
 }

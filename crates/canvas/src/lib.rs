@@ -34,5 +34,6 @@ pub mod request;
 pub mod routing;
 pub mod selection;
 pub mod snap;
+pub mod texts;
 pub mod typing;
 pub mod viewport;

@@ -64,7 +64,8 @@ fn sprite(modules: &Path) -> Result<String> {
     Ok(out)
 }
 
-/// The content of an icon as a symbol. `None` if there is no `<svg>`.
+/// The content of an icon as a symbol. `None` if there is no `<svg>`. The symbol does not clip its drawing, which stays within
+/// its square: a clip of each icon would slow down the canvas.
 fn symbol(name: &str, svg: &str) -> Option<String> {
     let open = svg.find("<svg")?;
     let start = open + svg[open..].find('>')? + 1;
@@ -74,7 +75,7 @@ fn symbol(name: &str, svg: &str) -> Option<String> {
         .collect::<Vec<_>>()
         .join(" ");
     Some(format!(
-        "<symbol id=\"{name}\" viewBox=\"0 0 24 24\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" \
+        "<symbol id=\"{name}\" viewBox=\"0 0 24 24\" overflow=\"visible\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" \
          stroke-linecap=\"round\" stroke-linejoin=\"round\">{drawing}</symbol>\n"
     ))
 }
@@ -88,6 +89,7 @@ mod tests {
         let svg = "<!-- c -->\n<svg\n  width=\"24\"\n>\n  <path\n    d=\"M1 1\" />\n</svg>\n";
         let symbol = symbol("dot", svg).expect("there is a drawing");
         assert!(symbol.starts_with("<symbol id=\"dot\""), "{symbol}");
+        assert!(symbol.contains(" overflow=\"visible\""), "{symbol}");
         assert!(
             symbol.ends_with("><path d=\"M1 1\" /></symbol>\n"),
             "{symbol}"

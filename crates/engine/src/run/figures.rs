@@ -85,7 +85,7 @@ async fn log_lines_reach_their_viewers() {
             let delay = delays[(delays.len() - 1) * percent / 100];
             let delay_ms = delay.as_secs_f64() * 1e3;
             println!(
-                "{figure}, log line from step to socket, {rate}/s, {name}\t{delay_ms:.1}\tms (aim: {aim_ms})"
+                "{figure}, log line from step to socket, {rate}/s, {name}\t{delay_ms:.1}\tms\t{aim_ms}"
             );
         }
     }
