@@ -47,12 +47,9 @@ impl Connection {
         }
         self.is_lost.set(true);
         leptos::task::spawn_local(async move {
-            loop {
+            browser::pause(PAUSE_MS).await;
+            while !client::server_responds().await {
                 browser::pause(PAUSE_MS).await;
-                match client::me().await {
-                    Err(problem) if problem.code == client::OFFLINE => {}
-                    _ => break,
-                }
             }
             self.is_lost.try_set(false);
         });
