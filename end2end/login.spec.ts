@@ -20,6 +20,21 @@ test('the page of the login', async ({ page }) => {
   await shoot(page, 'login');
 });
 
+test('what is typed stays when the connection comes back', async ({ page, context }) => {
+  await page.goto('/login');
+  await expect(page.getByRole('button', { name: 'Log in', exact: true })).toBeEnabled({ timeout: 60_000 });
+  const user = page.getByLabel('User', { exact: true });
+  await user.fill('somebody');
+  const asked = page.waitForResponse('**/api/v1/me');
+  await context.setOffline(true);
+  await context.setOffline(false);
+  expect((await asked).status()).toBe(401);
+  // A navigation would have begun before these frames.
+  await page.evaluate(() => new Promise((drawn) => void requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  await expect(user).toHaveValue('somebody');
+  await expect(page).toHaveURL('/login');
+});
+
 test('an application credential gets in, a wrong secret does not', async ({ page, request }) => {
   const { id, secret } = await applicationCredential(request);
   await page.goto('/login');

@@ -93,6 +93,25 @@ test('a piece that does not come is told, and asked for again', async ({ page })
   await expect(page.getByRole('textbox', { name: 'Template', exact: true })).toBeVisible();
 });
 
+test('a part that fails once is loaded again without a word', async ({ page }) => {
+  await login(page);
+  const id = await newDesign(page);
+  const loads = documents(page);
+  // The piece beside the canvas, and the program of the worker.
+  const failed = new Set<string>();
+  await page.route(/\/(split_forms|planner_bg)\.wasm$/, (route) => {
+    const url = route.request().url();
+    if (failed.has(url)) return route.continue();
+    failed.add(url);
+    return route.abort();
+  });
+  await page.goto(`/designs/${id}`);
+  await canvasReady(page);
+  await expect(page.getByRole('complementary', { name: 'Inspector' }).getByLabel('Design name')).toBeVisible();
+  expect(failed.size).toBe(2);
+  expect(loads()).toBe(1);
+});
+
 test('a page whose program does not load is loaded again, once', async ({ page }) => {
   await login(page);
   const id = await newDesign(page);
@@ -117,8 +136,10 @@ test('a page whose program never loads says so, and is loaded again by its butto
   expect(loads()).toBe(2);
   await accessible(page);
   await shoot(page, 'program-missing');
+  // The next failure is a first one again: the page is loaded once more by itself.
   await page.unroute('**/stackloom_bg.wasm');
+  await page.route('**/stackloom_bg.wasm', (route) => (loads() === 3 ? route.abort() : route.continue()));
   await alert(page).getByRole('button', { name: 'Load again' }).click();
   await expect(page.getByRole('button', { name: 'New design' })).toBeEnabled();
-  expect(loads()).toBe(3);
+  expect(loads()).toBe(4);
 });

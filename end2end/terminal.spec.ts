@@ -5,7 +5,9 @@ import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, shoot, watchConsole } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { openBastionRules } from './support/lab.ts';
+import { network } from './support/network.ts';
 import { ended } from './support/runs.ts';
+import { canRestart, restartServer } from './support/server.ts';
 
 const template = `heat_template_version: 2021-04-16
 resources:
@@ -61,6 +63,15 @@ function countLines(): void {
       });
     }
   };
+}
+
+/** Connects the terminal in the panel again, and works in it. */
+async function connectAgain(page: Page, panel: Locator): Promise<void> {
+  await panel.getByRole('button', { name: 'Connect again' }).click();
+  await expect(panel.getByRole('status')).toHaveCount(0, { timeout: 60_000 });
+  await expect(screen(panel)).toContainText('stackloom@');
+  await enter(page, 'echo he""re again');
+  await expect(screen(panel)).toContainText('here again');
 }
 
 async function enter(page: Page, command: string): Promise<void> {
@@ -216,6 +227,20 @@ test('work on a private server in the browser', async ({ page, request }) => {
 
   expect(complaints, 'the content policy permits what the terminal does').toEqual([]);
 
+  await test.step('without a network the terminal says so, and connects again when asked', async () => {
+    const cable = await network();
+    await page.goto(`${cable.address}/deployments/${deployment}/terminal/web`);
+    await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
+    cable.cut();
+    const status = panel.getByRole('status');
+    await expect(status).toHaveText('Closed. The connection to Stackloom was lost.');
+    await expect(screen(panel), 'what was shown stays').toContainText('stackloom@');
+    await panel.getByRole('button', { name: 'Connect again' }).click();
+    await expect(status).toHaveText('Closed. The connection to Stackloom was lost.');
+    cable.mend();
+    await connectAgain(page, panel);
+  });
+
   await test.step('leaving the page closes the bastion, and openings and ends are events of the deployment', async () => {
     expect(await openBastionRules(request)).toHaveLength(1);
     await page.goto(`/deployments/${deployment}`);
@@ -231,7 +256,7 @@ test('work on a private server in the browser', async ({ page, request }) => {
 });
 
 test('a terminal ends with its tab and with its login, and the bastion is closed @full', async ({ page, request, context }) => {
-  test.setTimeout(5 * 60_000);
+  test.setTimeout(7 * 60_000);
   await login(page);
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'ends', template });
   await ended(page, run);
@@ -245,6 +270,20 @@ test('a terminal ends with its tab and with its login, and the bastion is closed
     await own.close();
     await expect(async () => expect(await openBastionRules(request)).toHaveLength(0)).toPass({ timeout: 60_000 });
   });
+
+  if (canRestart) {
+    await test.step('a restart of the server ends the terminal, which then connects again', async () => {
+      const own = await context.newPage();
+      const panel = own.getByRole('tabpanel');
+      await own.goto(`/deployments/${deployment}/terminal/web`);
+      await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
+      await restartServer();
+      await expect(panel.getByRole('status')).toHaveText('Closed. The server of Stackloom stops. Connect again in a minute.');
+      await connectAgain(own, panel);
+      await own.close();
+      await expect(async () => expect(await openBastionRules(request)).toHaveLength(0)).toPass({ timeout: 60_000 });
+    });
+  }
 
   await test.step('a logout ends the terminal, and the bastion is closed before the token ends', async () => {
     const own = await context.newPage();

@@ -1,11 +1,12 @@
 // Watching a run over a bad connection: what is stored is what is shown.
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login } from './support/app.ts';
+import { network } from './support/network.ts';
 import { ended } from './support/runs.ts';
 import { canRestart, restartServer } from './support/server.ts';
 import { leftovers } from './support/tidy.ts';
 
-const LINES = 10_000;
+const LINES = 20_000;
 
 /** A server and a script on it. */
 const template = (subnet: number, script: string) => `heat_template_version: 2021-04-16
@@ -26,12 +27,28 @@ resources:
         ${script.trim().replaceAll('\n', '\n        ')}
 `;
 
-/** Bursts of lines, for twenty seconds. */
+/** Bursts of lines, for forty seconds. */
 const words = `
 for number in $(seq ${LINES}); do
   echo "word number $number"
   [ $((number % 500)) != 0 ] || sleep 1
 done`;
+
+const stream = /\/api\/v1\/runs\/[^/]+\/stream/;
+
+/** The page's message without a connection. */
+const lost = (page: Page): Locator => page.getByText('Connection lost. Reconnecting');
+
+/** Numbers of the page's websockets for events from now on. */
+function sockets(page: Page): { opened: number; closed: number } {
+  const count = { opened: 0, closed: 0 };
+  page.on('websocket', (socket) => {
+    if (!stream.test(socket.url())) return;
+    count.opened += 1;
+    socket.on('close', () => void (count.closed += 1));
+  });
+  return count;
+}
 
 interface LogEvent {
   seq: number;
@@ -41,24 +58,42 @@ interface LogEvent {
 }
 
 test('every stored line is shown once, over cuts of the network, a frozen tab and a reload @full', async ({ page, context, request }) => {
-  test.setTimeout(6 * 60_000);
+  test.setTimeout(8 * 60_000);
   await login(page);
   const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'talk', template: template(1, words), parameters: {} });
-  await page.goto(`/runs/${run}`);
+  const cable = await network();
+  const streams = sockets(page);
+  await page.goto(`${cable.address}/runs/${run}`);
   const log = page.getByRole('log', { name: 'Log' });
   await expect(log).toContainText('word number', { timeout: 120_000 });
 
   const client = await context.newCDPSession(page);
-  for (const cut of ['offline', 'frozen', 'reload', 'offline'] as const) {
+  for (const cut of ['network', 'frozen', 'reload', 'network'] as const) {
     const before = await newest(page);
-    if (cut === 'offline') await context.setOffline(true);
-    if (cut === 'frozen') await client.send('Page.setWebLifecycleState', { state: 'frozen' });
+    const { opened, closed } = streams;
+    if (cut === 'network') {
+      cable.cut();
+      await expect(lost(page)).toBeVisible();
+      await expect.poll(() => streams.closed, 'the websocket is closed').toBeGreaterThan(closed);
+    }
+    if (cut === 'frozen') {
+      await page.evaluate(() => document.addEventListener('freeze', () => void (document.body.dataset['frozen'] = 'once')));
+      await client.send('Page.setWebLifecycleState', { state: 'frozen' });
+    }
     // Lines that this page cannot see are stored meanwhile.
     await expect.poll(async () => (await stored(page, run, before)).length, { timeout: 60_000 }).toBeGreaterThan(200);
-    if (cut === 'offline') await context.setOffline(false);
-    if (cut === 'frozen') await client.send('Page.setWebLifecycleState', { state: 'active' });
+    if (cut === 'network') {
+      expect(streams.opened, 'no websocket is opened without a network').toBe(opened);
+      cable.mend();
+    }
+    if (cut === 'frozen') {
+      await client.send('Page.setWebLifecycleState', { state: 'active' });
+      await expect(page.locator('body'), 'the page was frozen').toHaveAttribute('data-frozen', 'once');
+    }
     if (cut === 'reload') await page.reload();
     await expect.poll(() => newest(page), { message: `lines go on after: ${cut}`, timeout: 60_000 }).toBeGreaterThan(before + 200);
+    await expect(lost(page)).toHaveCount(0);
+    if (cut !== 'frozen') expect(streams.opened, `another websocket after: ${cut}`).toBeGreaterThan(opened);
   }
   await ended(page, run);
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
@@ -71,38 +106,46 @@ test('every stored line is shown once, over cuts of the network, a frozen tab an
   expect(await leftovers(request)).toEqual({});
 });
 
-test('a page goes on by itself when the server restarts in mid-run @full', async ({ page, request }) => {
-  test.skip(!canRestart, 'only `cargo xtask test` can restart the server');
-  test.setTimeout(6 * 60_000);
-  await login(page);
-  const ticks = 'for number in $(seq 400); do echo "tick $number"; sleep 0.1; done';
-  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'ticks', template: template(2, ticks), parameters: {} });
-  await page.goto(`/runs/${started.run}`);
-  const log = page.getByRole('log', { name: 'Log' });
-  await expect(log).toContainText('tick 20', { timeout: 120_000 });
-  await page.evaluate(() => void (document.body.dataset['opened'] = 'once'));
+for (const { rate, seconds, subnet } of [{ rate: 10, seconds: 40, subnet: 2 }, { rate: 1_000, seconds: 30, subnet: 3 }]) {
+  test(`a page goes on by itself when the server restarts in mid-run, at ${rate} lines/s @full`, async ({ page, request }) => {
+    test.skip(!canRestart, 'only `cargo xtask test` can restart the server');
+    test.setTimeout(8 * 60_000);
+    await login(page);
+    const count = rate * seconds;
+    const ticks = `for number in $(seq ${count}); do echo "tick $number"; [ $((number % ${rate / 10})) != 0 ] || sleep 0.1; done`;
+    const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'ticks', template: template(subnet, ticks), parameters: {} });
+    const streams = sockets(page);
+    await page.goto(`/runs/${started.run}`);
+    const log = page.getByRole('log', { name: 'Log' });
+    await expect(log).toContainText(/tick \d\d/, { timeout: 120_000 });
+    await page.evaluate(() => void (document.body.dataset['opened'] = 'once'));
 
-  const before = await newest(page);
-  await restartServer();
-  await expect.poll(() => newest(page), { message: 'lines go on after the restart', timeout: 120_000 }).toBeGreaterThan(before);
-  await ended(page, started.run);
-  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
-  await expect(page.locator('body'), 'the page was not loaded again').toHaveAttribute('data-opened', 'once');
-  const lines = await allAreShown(page, started.run);
-  const texts = lines.map(({ text }) => text).filter((text) => text?.startsWith('tick '));
-  expect(texts).toEqual(Array.from({ length: 400 }, (_, index) => `tick ${index + 1}`));
+    const before = await newest(page);
+    const { opened, closed } = streams;
+    await Promise.all([restartServer(), expect(lost(page)).toBeVisible({ timeout: 60_000 })]);
+    expect(streams.closed, 'the websocket was closed').toBeGreaterThan(closed);
+    await expect.poll(() => newest(page), { message: 'lines go on after the restart', timeout: 120_000 }).toBeGreaterThan(before);
+    await expect(lost(page)).toHaveCount(0);
+    expect(streams.opened, 'another websocket was opened').toBeGreaterThan(opened);
+    await ended(page, started.run);
+    await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
+    await expect(page.locator('body'), 'the page was not loaded again').toHaveAttribute('data-opened', 'once');
+    const lines = await allAreShown(page, started.run);
+    const texts = lines.map(({ text }) => text).filter((text) => text?.startsWith('tick '));
+    expect(texts).toHaveLength(count);
+    expect(texts.filter((text, index) => text !== `tick ${index + 1}`)).toEqual([]);
 
-  const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
-  await ended(page, removal.run);
-  expect(await leftovers(request)).toEqual({});
-});
+    const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
+    await ended(page, removal.run);
+    expect(await leftovers(request)).toEqual({});
+  });
+}
 
 /** A run that waits for some seconds. */
 const pause = (seconds: number) => `heat_template_version: 2021-04-16
 resources:
   pause: {type: OS::Heat::Delay, properties: {min_wait: ${seconds}}}
 `;
-const stream = /\/api\/v1\/runs\/[^/]+\/stream/;
 
 test('a page that is told to ask again does so', async ({ page }) => {
   await login(page);

@@ -422,6 +422,41 @@ pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
     }
 }
 
+/// Waits for a time in milliseconds.
+pub async fn pause(milliseconds: i32) {
+    let promise = js_sys::Promise::new(&mut |resolve, _| {
+        after_ms(milliseconds, move || {
+            // It is no error if the promise is already settled.
+            let _ = resolve.call0(&JsValue::NULL);
+        });
+    });
+    // A timer does not fail.
+    let _ = JsFuture::from(promise).await;
+}
+
+/// Attempts of [`repeated`].
+const ATTEMPTS: u32 = 3;
+
+/// Pause between two attempts, in milliseconds.
+const BETWEEN_ATTEMPTS_MS: i32 = 300;
+
+/// Loads something until it is here, but gives up after three attempts. A change of networks interrupts all requests for a
+/// moment.
+///
+/// # Errors
+/// The error of the last attempt.
+pub async fn repeated<T, E, F: Future<Output = Result<T, E>>>(
+    attempt: impl Fn() -> F,
+) -> Result<T, E> {
+    for _ in 1..ATTEMPTS {
+        if let Ok(loaded) = attempt().await {
+            return Ok(loaded);
+        }
+        pause(BETWEEN_ATTEMPTS_MS).await;
+    }
+    attempt().await
+}
+
 /// Calls `callback` for each event of this kind in the capture phase, before other listeners, until the owner is
 /// disposed.
 pub fn on_capture(kind: &'static str, callback: impl Fn(&Event) + 'static) {

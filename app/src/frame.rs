@@ -10,6 +10,7 @@ use leptos_router::{
 };
 
 use crate::{
+    connection::use_connection,
     session::use_session,
     ui::{
         Command, Icon,
@@ -157,6 +158,19 @@ pub fn Shell() -> impl IntoView {
 fn TopBar(frame: Frame) -> impl IntoView {
     let session = use_session();
     let palette = use_palette();
+    let connection = use_connection();
+    let lost = move || {
+        connection.is_lost().then(|| {
+            view! {
+                <span
+                    class="topbar-lost" role="status"
+                    title="The server does not respond. This page is updated when it does; until then it may be out of date."
+                >
+                    <Icon name="wifi-off" />"No connection"
+                </span>
+            }
+        })
+    };
     let project = move || {
         session.me.with(|me| {
             me.as_ref().map(|me| {
@@ -185,6 +199,7 @@ fn TopBar(frame: Frame) -> impl IntoView {
                     }).collect_view()}
                 </ol>
             </nav>
+            {lost}
             <div class="topbar-actions">{move || frame.actions.get().map(|(_, view)| view.run())}</div>
             <button type="button" class="topbar-search" on:click=move |_| palette.open.set(true)>
                 <Icon name="search" />

@@ -15,6 +15,7 @@
 
 pub mod browser;
 pub mod client;
+pub mod connection;
 pub mod consequences;
 pub mod designer;
 pub mod export;
@@ -55,6 +56,7 @@ use crate::{
 pub fn App() -> impl IntoView {
     provide_meta_context();
     session::provide_session();
+    connection::provide_connection();
     ui::toast::provide_toasts();
     ui::confirm::provide_confirm();
     ui::leaving::provide_leaving();

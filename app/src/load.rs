@@ -5,21 +5,27 @@ use std::{future::Future, pin::Pin, time::Duration};
 use api::Problem;
 use leptos::prelude::*;
 
-use crate::{browser, client::Answer, ui::problem::ProblemCard};
+use crate::{
+    browser,
+    client::{self, Answer},
+    connection::use_connection,
+    ui::problem::ProblemCard,
+};
 
 /// Interval of reloads while a run is active, which changes the displayed values.
 const BUSY_REFRESH: Duration = Duration::from_secs(4);
 /// Interval of reloads at other times, for what others and the server itself do: checks, runs, permissions.
 const IDLE_REFRESH: Duration = Duration::from_secs(30);
 
-/// Calls `reload` at intervals while the page's tab can be seen, and when it is shown again. `busy` is true while a run is
-/// active.
+/// Calls `reload` at intervals while the page's tab can be seen, when it is shown again, and when a lost connection is
+/// back. `busy` is true while a run is active.
 pub fn keep_fresh(busy: Memo<bool>, reload: impl Fn() + Copy + 'static) {
     let reload = move || {
         if browser::is_visible() {
             reload();
         }
     };
+    use_connection().on_return(reload);
     Effect::new(move |_| {
         let interval = if busy.get() {
             BUSY_REFRESH
@@ -68,7 +74,8 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// Calls `fetch` after mount and after changes of the signals that it reads before its first await.
     ///
     /// A response is dropped if a newer one is there, or if the signals have changed since. During a [`Load::reload`] the
-    /// old value stays visible. A fetch that failed is repeated when the browser is online again.
+    /// old value stays visible. A fetch without a response is a loss of the [connection](crate::connection), at whose end a
+    /// fetch that failed is repeated.
     pub fn new<F, Fut>(fetch: F) -> Load<T>
     where
         F: Fn() -> Fut + 'static,
@@ -86,6 +93,7 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         // that a page that reloads at an interval also shows responses that take longer than the interval.
         let outdated = StoredValue::new(0_u32);
         let has_failed = StoredValue::new(false);
+        let connection = use_connection();
         Effect::new(move |seen: Option<u32>| {
             let want = wanted.get();
             let question = fetch();
@@ -100,19 +108,19 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
                 if outdated.try_get_value().is_some_and(|last| last < number) {
                     outdated.try_set_value(number);
                     has_failed.try_set_value(answer.is_err());
+                    if matches!(&answer, Err(problem) if problem.code == client::OFFLINE) {
+                        connection.lose();
+                    }
                     apply_response(value, answer);
                 }
             });
             want
         });
         let load = Load { value, wanted };
-        Effect::new(move |_| {
-            let online = window_event_listener(leptos::ev::online, move |_| {
-                if has_failed.try_get_value() == Some(true) {
-                    load.reload();
-                }
-            });
-            on_cleanup(move || online.remove());
+        connection.on_return(move || {
+            if has_failed.try_get_value() == Some(true) {
+                load.reload();
+            }
         });
         load
     }

@@ -16,9 +16,21 @@
     }
   };
 
+  const forget = () => {
+    try {
+      sessionStorage.removeItem(KEY);
+    } catch {
+      // Without storage there is nothing to remove.
+    }
+  };
+
   const explain = () => {
     const message = document.getElementById('program-missing').content.cloneNode(true);
-    message.querySelector('button').addEventListener('click', () => location.reload());
+    message.querySelector('button').addEventListener('click', () => {
+      // The next failure is a first one again.
+      forget();
+      location.reload();
+    });
     document.body.replaceChildren(message);
   };
 
@@ -40,11 +52,7 @@
   const started = () => {
     clearTimeout(recovery);
     removeEventListener('unhandledrejection', onRejection);
-    try {
-      sessionStorage.removeItem(KEY);
-    } catch {
-      // Without storage there is nothing to remove.
-    }
+    forget();
   };
 
   addEventListener('unhandledrejection', onRejection);

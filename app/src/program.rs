@@ -2,7 +2,7 @@
 //!
 //! A script in the document (`program.js`) notices that the program's script or module is missing. The routes notice a
 //! missing piece of the first page, and call [`failed`]. The document is then loaded again, once: a mark in the session
-//! storage stays until [`started`]. After a second failure the page shows a message with a button.
+//! storage stays until [`started`]. After a second failure the page shows a message with a button, which removes the mark.
 
 #[cfg(feature = "ssr")]
 use leptos::prelude::*;

@@ -9,6 +9,8 @@ use api::Problem;
 use js_sys::{Object, Reflect};
 use wasm_bindgen::prelude::*;
 
+use crate::{browser, client};
+
 #[wasm_bindgen(inline_js = "export const load = (address) => import(address);")]
 extern "C" {
     #[wasm_bindgen(catch)]
@@ -23,13 +25,17 @@ static FAILURES: AtomicU32 = AtomicU32::new(0);
 /// # Errors
 /// The script could not be loaded: no connection, or a newer release on the server than in this tab.
 pub async fn script(name: &str) -> Result<JsValue, Problem> {
+    let module = browser::repeated(|| imported(name)).await;
+    module.map_err(|_| client::page_missing())
+}
+
+async fn imported(name: &str) -> Result<JsValue, JsValue> {
     let address = match FAILURES.load(Ordering::Relaxed) {
         0 => format!("/pkg/{name}.js"),
         failures => format!("/pkg/{name}.js?attempt={failures}"),
     };
-    load(&address).await.map_err(|_| {
+    load(&address).await.inspect_err(|_| {
         FAILURES.fetch_add(1, Ordering::Relaxed);
-        crate::client::page_missing()
     })
 }
 

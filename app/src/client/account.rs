@@ -2,7 +2,7 @@
 
 use api::{AuditEvent, CloudFacts, CloudInfo, CurrentUser, LoginRequest, LoginSession};
 
-use super::transport::{Answer, done, get, send};
+use super::transport::{Answer, OFFLINE, done, get, send};
 use crate::browser;
 
 /// `GET /clouds`.
@@ -33,6 +33,12 @@ pub async fn session_end(id: &str) -> Answer<()> {
 /// `GET /me`.
 pub async fn me() -> Answer<CurrentUser> {
     get("/me").await
+}
+
+/// True if the server responds. The page stays where it is, also without a login.
+pub async fn server_responds() -> bool {
+    let answer = done("GET", "/me").await;
+    !matches!(answer, Err(problem) if problem.code == OFFLINE)
 }
 
 /// `GET /cloud`: flavors, images, networks and other facts of the project's cloud.

@@ -11,7 +11,7 @@ use web_sys::{Headers, RequestInit, Response};
 
 use crate::browser;
 
-/// Code of the problem for a request without a response.
+/// Code of the problem for a request without a response of the server.
 pub const OFFLINE: &str = "offline";
 
 /// Result of a call.
@@ -162,16 +162,20 @@ pub(super) async fn call(
 }
 
 fn refused(status: u16, text: &str) -> Problem {
-    serde_json::from_str::<Problem>(text).unwrap_or_else(|_| Problem {
-        kind: String::from("about:blank"),
-        title: format!("The server answered {status}"),
-        status,
-        code: String::from("unexpected-answer"),
-        detail: text.chars().take(300).collect(),
-        hint: Some(String::from(
-            "Try again. If the error stays, check the server's log.",
-        )),
-        ..Problem::default()
+    serde_json::from_str::<Problem>(text).unwrap_or_else(|_| match status {
+        // The answer of a proxy whose server is away.
+        502..=504 => offline(),
+        _ => Problem {
+            kind: String::from("about:blank"),
+            title: format!("The server answered {status}"),
+            status,
+            code: String::from("unexpected-answer"),
+            detail: text.chars().take(300).collect(),
+            hint: Some(String::from(
+                "Try again. If the error stays, check the server's log.",
+            )),
+            ..Problem::default()
+        },
     })
 }
 

@@ -11,6 +11,7 @@ use super::{
     problem_list, store::Workspace,
 };
 use crate::{
+    browser,
     client::page_missing,
     load::Load,
     opening::Missing,
@@ -56,8 +57,10 @@ pub(crate) fn forms_piece() -> Result<Forms, Missing> {
 
 /// Loads the piece, once for all parts of the page: if that fails, one more attempt is one for all of them.
 pub fn provide() {
-    let forms =
-        Load::<Forms>::new(|| async { forms_piece().await.map_err(|Missing| page_missing()) });
+    let forms = Load::<Forms>::new(|| async {
+        let forms = browser::repeated(forms_piece).await;
+        forms.map_err(|Missing| page_missing())
+    });
     provide_context(forms);
 }
 

@@ -11,7 +11,7 @@ use super::{
     save_state::Clash,
     store::Workspace,
 };
-use crate::{client::page_missing, load::Load, opening::Missing};
+use crate::{browser, client::page_missing, load::Load, opening::Missing};
 
 /// The views and functions of the piece.
 #[derive(Clone, Copy)]
@@ -42,7 +42,10 @@ pub(crate) fn code_piece() -> Result<Parts, Missing> {
 }
 
 fn parts() -> Load<Parts> {
-    Load::new(|| async { code_piece().await.map_err(|Missing| page_missing()) })
+    Load::new(|| async {
+        let parts = browser::repeated(code_piece).await;
+        parts.map_err(|Missing| page_missing())
+    })
 }
 
 /// The placeholder of a part while its piece loads.

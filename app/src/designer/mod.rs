@@ -72,6 +72,7 @@ use self::{
     view::Canvas,
 };
 use crate::{
+    browser,
     client::{self, Types},
     frame::{Crumb, use_frame},
     load::{Load, Loaded},
@@ -118,12 +119,14 @@ async fn open(id: String, is_arranging: RwSignal<bool>) -> client::Answer<Opened
     let (design, types) = futures::join!(client::design(&id), client::resource_types());
     let (design, types) = (design?, types?);
     let (bundle, cloud) = (design.beside.bundle(), Arc::default());
-    let preview = worker::plan(worker::Template {
-        text: &design.template,
-        bundle: &bundle,
-        members: BTreeMap::new(),
-        types: &types.0,
-        cloud: &cloud,
+    let preview = browser::repeated(|| {
+        worker::plan(worker::Template {
+            text: &design.template,
+            bundle: &bundle,
+            members: BTreeMap::new(),
+            types: &types.0,
+            cloud: &cloud,
+        })
     });
     // The worker plans meanwhile.
     let document = async { Document::parse(design.template.as_str()) };

@@ -42,6 +42,8 @@ use crate::{
 const PAUSE_MS: i32 = 600;
 /// Pause between two attempts while the server is unreachable, in milliseconds.
 const RETRY_MS: i32 = 3_000;
+/// Interval of checks whether the save before has ended, in milliseconds.
+const CHECK_MS: i32 = 40;
 /// Maximum delay between a change and its draft, in milliseconds, even if the browser is busy.
 const DRAFT_MS: u32 = 300;
 
@@ -127,7 +129,7 @@ impl Saving {
 
     async fn save(self, workspace: Workspace) -> bool {
         while self.busy.try_get_value() == Some(true) {
-            pause().await;
+            browser::pause(CHECK_MS).await;
         }
         if self
             .state
@@ -390,16 +392,4 @@ async fn finish_after_unmount(pending: PendingSave, version: u32) -> bool {
         Ok(design) => draft.delivered(&newer, sent_ms, design.version).is_none(),
         Err(_) => false,
     }
-}
-
-/// Pause before the next check.
-async fn pause() {
-    let promise = js_sys::Promise::new(&mut |resolve, _| {
-        browser::after_ms(40, move || {
-            // It is no error if the promise is already settled.
-            let _ = resolve.call0(&wasm_bindgen::JsValue::NULL);
-        });
-    });
-    // A timer does not fail.
-    let _ = wasm_bindgen_futures::JsFuture::from(promise).await;
 }

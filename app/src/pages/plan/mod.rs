@@ -40,6 +40,7 @@ use self::{
 use super::designs::file_stem;
 use crate::{
     client::{self, Types},
+    connection::use_connection,
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
     links::{LinkedDesign, SharedParameters},
@@ -278,9 +279,14 @@ impl Page {
     }
 }
 
-/// Requests a new plan shortly after a change of its inputs.
+/// Requests a new plan shortly after a change of its inputs, and when a lost connection is back.
 fn keep_planned(page: Page) {
     let request_number = StoredValue::new(0_u32);
+    let connection = use_connection();
+    connection.on_return(move || {
+        page.deployments.reload();
+        page.requested.update(|number| *number += 1);
+    });
     // At the end of a run, there is something else to plan from. A user who replaces a run reviews the present plan.
     let basis = Memo::new(move |_| (page.obstacle().is_none(), page.instead_of()));
     Effect::new(move |before: Option<bool>| {
@@ -312,13 +318,23 @@ fn keep_planned(page: Page) {
             page.show_address();
             leptos::task::spawn_local(async move {
                 let answer = client::plan(&request).await;
-                if request_number.try_get_value() == Some(number) {
-                    page.plan.try_set(match answer {
-                        Ok(plan) => Loaded::Ready(plan),
-                        Err(problem) => Loaded::Failed(problem),
-                    });
-                    page.is_planning.try_set(false);
+                if request_number.try_get_value() != Some(number) {
+                    return;
                 }
+                match answer {
+                    Ok(plan) => page.plan.try_set(Loaded::Ready(plan)),
+                    Err(problem) if problem.code == client::OFFLINE => {
+                        connection.lose();
+                        // The plan of earlier inputs stays visible. It cannot be deployed.
+                        let is_shown = |plan: &Loaded<Plan>| matches!(plan, Loaded::Ready(_));
+                        if page.plan.try_with_untracked(is_shown) != Some(true) {
+                            page.plan.try_set(Loaded::Failed(problem));
+                        }
+                        return;
+                    }
+                    Err(problem) => page.plan.try_set(Loaded::Failed(problem)),
+                };
+                page.is_planning.try_set(false);
             });
         };
         if pause_ms == 0 {

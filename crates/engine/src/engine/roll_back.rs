@@ -62,7 +62,7 @@ impl Engine {
 
     /// The update that returns a deployment to its last good state.
     async fn to_last_good(&self, row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
-        if row.shown.state == DeploymentState::Busy {
+        if row.shown.state == DeploymentState::Running {
             self.check_unchanging(&row).await?;
             // Its change has ended since the row was read.
             return Err(changed_meanwhile());

@@ -1,0 +1,125 @@
+// Pages without a connection: they say so, keep what they show, and become current by themselves.
+import { expect, test, type BrowserContext, type Locator, type Page } from '@playwright/test';
+import { api, login } from './support/app.ts';
+import { network, type Network } from './support/network.ts';
+import { ended } from './support/runs.ts';
+import { canRestart, restartServer } from './support/server.ts';
+
+interface Started {
+  deployment: string;
+  run: string;
+}
+
+const template = (...names: string[]): string =>
+  ['heat_template_version: 2021-04-16', 'resources:', ...names.map((name) => `  ${name}: {type: OS::Heat::RandomString}`), ''].join('\n');
+
+/** The note in the top bar. */
+const lost = (page: Page): Locator => page.getByRole('banner').getByText('No connection');
+
+/** Shows the tabs again, at which their pages read from the server, until they say that they have no connection. */
+async function sayIt(...tabs: Page[]): Promise<void> {
+  await Promise.all(tabs.map((tab) => expect(async () => {
+    await tab.evaluate(() => void window.dispatchEvent(new Event('visibilitychange')));
+    await expect(lost(tab)).toBeVisible({ timeout: 200 });
+  }).toPass({ timeout: 90_000, intervals: [100] })));
+}
+
+async function takeItBack(...tabs: Page[]): Promise<void> {
+  for (const tab of tabs) await expect(lost(tab)).toHaveCount(0);
+}
+
+/** A design and its deployment, with the list, the deployment's page and the plan page in tabs. */
+async function open(page: Page, context: BrowserContext, { address }: Network) {
+  const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'steady', template: template('word') });
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'steady', design: design.id });
+  await ended(page, run);
+  const [list, one, plan] = [await context.newPage(), await context.newPage(), await context.newPage()];
+  await list.goto(`${address}/deployments`);
+  await one.goto(`${address}/deployments/${deployment}`);
+  await plan.goto(`${address}/designs/${design.id}/plan?deployment=${deployment}`);
+  const deployments = [deployment];
+  const isShown = async () => {
+    await expect(list.locator('[data-deployment="steady"]')).toBeVisible();
+    await expect(one.locator('[data-resource="word"]')).toBeVisible();
+    await expect(plan.getByText('Nothing to do')).toBeVisible();
+  };
+  await isShown();
+  return {
+    list,
+    tabs: [list, one, plan],
+    isShown,
+    /** Somebody else changes the design, updates the deployment to it, and makes another deployment. */
+    change: async () => {
+      const next = { name: 'steady', template: template('word', 'other'), base_version: design.version };
+      await api(page, 'PUT', `/designs/${design.id}`, next);
+      const update = await api<Started>(page, 'PUT', `/deployments/${deployment}`, { name: 'steady', design: design.id });
+      await ended(page, update.run);
+      const later = await api<Started>(page, 'POST', '/deployments', { name: 'later', template: template('word') });
+      await ended(page, later.run);
+      deployments.push(later.deployment);
+    },
+    isCurrent: async () => {
+      await expect(list.locator('[data-deployment="later"]')).toBeVisible();
+      await expect(one.locator('[data-resource="other"]')).toBeVisible();
+      // The page plans the version that it was opened with.
+      await expect(plan.locator('[data-change="other"]')).toBeVisible();
+    },
+    undeploy: async () => {
+      for (const id of deployments) {
+        const gone = await api<Started>(page, 'DELETE', `/deployments/${id}`);
+        await ended(page, gone.run);
+      }
+    },
+  };
+}
+
+test('list, deployment and plan without a network say so, and are current when it is back', async ({ page, context }) => {
+  await login(page);
+  const cable = await network();
+  const { list, tabs, isShown, change, isCurrent, undeploy } = await open(page, context, cable);
+
+  await test.step('the network is cut', async () => {
+    expect(cable.cut()).toBeGreaterThan(0);
+    await sayIt(...tabs);
+    await change();
+    await isShown();
+    cable.mend();
+    await isCurrent();
+    await takeItBack(...tabs);
+  });
+
+  await test.step('the browser is offline', async () => {
+    await context.setOffline(true);
+    for (const tab of tabs) await expect(lost(tab)).toBeVisible();
+    await context.setOffline(false);
+    await takeItBack(...tabs);
+  });
+
+  await test.step('a proxy answers in place of the server', async () => {
+    await list.route('**/api/v1/**', (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' }));
+    await sayIt(list);
+    await expect(list.locator('[data-deployment="steady"]')).toBeVisible();
+    await list.unroute('**/api/v1/**');
+    await takeItBack(list);
+  });
+
+  await undeploy();
+});
+
+test('list, deployment and plan go on when the server restarts @full', async ({ page, context }) => {
+  test.skip(!canRestart, 'only `cargo xtask test` can restart the server');
+  test.setTimeout(5 * 60_000);
+  await login(page);
+  const { tabs, isShown, change, isCurrent, undeploy } = await open(page, context, await network());
+  await Promise.all([restartServer(), sayIt(...tabs)]);
+  await isShown();
+  await takeItBack(...tabs);
+
+  await test.step('what changes before the next restart is there after it', async () => {
+    await change();
+    await Promise.all([restartServer(), sayIt(...tabs)]);
+    await isCurrent();
+    await takeItBack(...tabs);
+  });
+  await undeploy();
+});
