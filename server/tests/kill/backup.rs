@@ -106,7 +106,7 @@ impl Administrator<'_> {
     }
 }
 
-const CREATE: &str = "createdb --owner stackloom --encoding UTF8 stackloom";
+const CREATE: &str = "createdb --owner stackloom --encoding UTF8 --template template0 stackloom";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restored_backup_of_postgresql_does_the_same() {
