@@ -1,16 +1,22 @@
-//! Servers that share a database: when one takes the runs of another that is gone, and what that one may still do.
+//! Servers that share a database: when one takes the runs of another that is gone, what that one may still do, and requests to one
+//! about the runs of the other.
 
 use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
+use api::RunState;
+use engine::{Engine, NewDeployment};
 use lab::{CallFault, Fault};
 use openstack::{Method, Permit, Service};
 use serde_json::json;
 use store::testing::{deployment_insert_with_run, servers};
 
-use crate::bench::Bench;
+use crate::{
+    bench::{Bench, TWO_SERVERS, facts},
+    update::never_active,
+};
 
 /// Lease of [`Bench::server`].
 const LEASE: Duration = Duration::from_secs(5);
@@ -89,4 +95,42 @@ async fn a_change_ends_with_the_lease_and_none_is_sent_after_it() {
         "{refused}"
     );
     assert_eq!(creations(), 1, "it was not sent");
+}
+
+#[tokio::test]
+async fn a_paused_run_goes_on_at_the_server_that_is_asked_and_the_other_one_cancels_it() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(never_active("*gate*"));
+    let [first, second] = servers().await;
+    let here = bench.server(&first, 1).await.unwrap();
+    let there = bench.server(&second, 1).await.unwrap();
+    let new = NewDeployment {
+        name: "shop".into(),
+        template: TWO_SERVERS.into(),
+        cloud: facts(),
+        ..NewDeployment::default()
+    };
+    let started = here.deploy(&bench.actor, new).await.unwrap();
+    let state = async |engine: &Engine| {
+        let run = engine.run(&bench.tenant, &started.run).await;
+        run.unwrap().state
+    };
+    let is_built = async || bench.lab.model(|model| !model.servers.is_empty());
+    bench.eventually("a server is being built", is_built).await;
+    bench.actor.session.revoke().await.unwrap();
+    let is_paused = async || state(&there).await == RunState::Paused;
+    bench.eventually("the run pauses", is_paused).await;
+
+    // While steps are still ending at the first server, it is refused.
+    let again = bench.log_in("demo").await;
+    let goes_on = async || there.resume(&again, &started.run).await.is_ok();
+    bench.eventually("the run goes on", goes_on).await;
+    let row = second.store().run_find(&bench.tenant, &started.run).await;
+    assert!(second.store().holds(&row.unwrap().unwrap()));
+
+    here.cancel(&bench.tenant, &started.run).await.unwrap();
+    let is_cancelled = async || state(&here).await == RunState::Cancelled;
+    bench.eventually("the run is cancelled", is_cancelled).await;
+    here.shutdown().await;
+    there.shutdown().await;
 }
