@@ -527,4 +527,31 @@ mod tests {
         settings.sort();
         assert_eq!(rows, settings);
     }
+
+    #[test]
+    fn the_guide_and_the_files_of_an_installation_name_settings_that_there_are() {
+        let command = Config::command();
+        let variables = command.get_arguments().filter_map(clap::Arg::get_env);
+        let known: Vec<_> = variables.map(|name| name.to_string_lossy()).collect();
+        for text in [
+            include_str!("../../docs/production.md"),
+            include_str!("../../deploy/stackloom.env"),
+            include_str!("../../deploy/stackloom.service"),
+            include_str!("../../deploy/Dockerfile"),
+        ] {
+            let words = text.split(|letter: char| !letter.is_ascii_uppercase() && letter != '_');
+            let named: Vec<&str> = words
+                .filter(|word| word.starts_with("STACKLOOM_"))
+                .collect();
+            assert!(!named.is_empty(), "{text}");
+            for name in named {
+                // `STACKLOOM_ADDRESS_*` stands for several.
+                let is_it = |one: &str| match name.ends_with('_') {
+                    true => one.starts_with(name),
+                    false => one == name,
+                };
+                assert!(known.iter().any(|one| is_it(one)), "{name}");
+            }
+        }
+    }
 }

@@ -273,8 +273,8 @@ mod tests {
         );
     }
 
-    #[tokio::test]
-    async fn the_work_of_this_server_is_among_them() {
+    /// The metrics of a server at work.
+    async fn text() -> String {
         let metrics = Metrics::new(store::testing::memory().await);
         let workload = Workload {
             runs: 3,
@@ -283,7 +283,12 @@ mod tests {
             lease: Duration::from_millis(74_900),
             lost_leases: 1,
         };
-        let text = metrics.render(workload).await.unwrap();
+        metrics.render(workload).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_work_of_this_server_is_among_them() {
+        let text = text().await;
         for line in [
             "stackloom_held_runs 3",
             "stackloom_sandboxes{state=\"running\"} 2",
@@ -294,6 +299,18 @@ mod tests {
             "stackloom_log_bytes 0",
         ] {
             assert!(text.lines().any(|one| one == line), "{line}: {text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_guide_names_metrics_that_there_are() {
+        let (guide, text) = (include_str!("../../docs/production.md"), text().await);
+        let words = guide.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_');
+        let named = words.filter(|word| word.starts_with("stackloom_"));
+        let named: Vec<&str> = named.collect();
+        assert!(named.len() > 5, "{named:?}");
+        for name in named {
+            assert!(text.contains(&format!("# TYPE {name} ")), "{name}: {text}");
         }
     }
 }

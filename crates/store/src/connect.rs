@@ -7,6 +7,7 @@ use std::{fmt, path::Path, sync::Arc, time::Duration};
 use sqlx::{
     AnyPool, ConnectOptions as _, Connection as _, Executor as _,
     any::{AnyConnectOptions, AnyPoolOptions, install_default_drivers},
+    migrate::MigrateError,
     sqlite::SqliteConnectOptions,
 };
 
@@ -149,8 +150,22 @@ async fn migrated(pool: AnyPool, kind: Kind, address: Option<Arc<str>>) -> Resul
     migrations::migrator(kind)
         .run(&pool)
         .await
-        .map_err(|error| Error::at("migrating it")(error.into()))?;
+        .map_err(|error| Error::at("migrating it")(explained(error)))?;
     Ok(Store::new(pool, kind, address))
+}
+
+/// The error in words for operators, who go back to an older program when a newer one disappoints.
+fn explained(error: MigrateError) -> sqlx::Error {
+    match error {
+        MigrateError::VersionMissing(number) => sqlx::Error::Configuration(
+            format!(
+                "a newer program has changed its schema (migration {number}); start that program, or restore the backup from \
+                 before the upgrade"
+            )
+            .into(),
+        ),
+        other => other.into(),
+    }
 }
 
 #[cfg(test)]
@@ -238,6 +253,27 @@ mod tests {
         limit(store, 1_000_000).await;
         for _ in 0..2 * FILE_CONNECTIONS {
             write().await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_program_refuses_the_schema_of_a_newer_one() {
+        for Database { store, .. } in &Database::each().await {
+            sqlx::query(
+                "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 SELECT 99999999, 'later', success, checksum, 0 FROM _sqlx_migrations ORDER BY version DESC LIMIT 1",
+            )
+            .execute(&store.pool)
+            .await
+            .unwrap();
+            let refused = migrated(store.pool.clone(), store.kind, None).await;
+            let refused = refused.unwrap_err();
+            assert!(!refused.is_transient());
+            let text = complete_text(&refused);
+            assert!(
+                text.contains("a newer program has changed its schema"),
+                "{text}"
+            );
         }
     }
 

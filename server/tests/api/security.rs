@@ -1,9 +1,13 @@
 //! Security: no access to other projects, no changes by readers, no guessing, no open redirects, no secrets in
 //! responses.
 
-use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::fs::PermissionsExt,
+};
 
-use reqwest::{Method, header};
+use reqwest::{Method, Response, header};
 use serde_json::{Value, json};
 
 use crate::stack::{Client, Stack, cookie, credentials, json, problem};
@@ -62,8 +66,8 @@ async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
     calls
 }
 
-/// Status and error code of the response to a valid request.
-async fn status_and_code(browser: &Client, (method, path): &Call) -> (u16, String) {
+/// The response to a valid request.
+async fn send(browser: &Client, (method, path): &Call) -> Response {
     let body = json!({
         "name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot", "label": "x", "check": "x",
         "days": 30, "scale": true, "item": "x", "version": "1.0.0", "power": "stop", "page": "x", "step": "x",
@@ -77,7 +81,12 @@ async fn status_and_code(browser: &Client, (method, path): &Call) -> (u16, Strin
         _ if method == Method::GET => request,
         _ => request.json(&body),
     };
-    let answer = request.send().await.unwrap();
+    request.send().await.unwrap()
+}
+
+/// Status and error code of the response to a valid request.
+async fn status_and_code(browser: &Client, call: &Call) -> (u16, String) {
+    let answer = send(browser, call).await;
     if answer.status().is_success() {
         (answer.status().as_u16(), String::new())
     } else {
@@ -136,6 +145,26 @@ async fn without_a_login_nothing_is_answered_and_a_reader_changes_nothing() {
             assert_eq!(status_and_code(&reader, &call).await, refused, "{call:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn the_audit_trail_has_the_changes_of_every_route() {
+    let stack = Stack::start().await;
+    let member = stack.login("demo").await;
+    let mut changes = BTreeMap::new();
+    for call in calls(&stack, &[("/api/v1/", "1")]).await {
+        if call.0 != Method::GET && !ONLY_LOOK.contains(&call.1.as_str()) {
+            let answer = send(&member, &call).await;
+            let id = answer.headers()["x-request-id"].to_str().unwrap();
+            changes.insert(id.to_owned(), call);
+        }
+    }
+    assert!(changes.len() >= 25, "{changes:?}");
+    let events = json(member.get("/api/v1/audit?limit=1000").await, 200).await;
+    for event in events.as_array().unwrap() {
+        changes.remove(event["request_id"].as_str().unwrap());
+    }
+    assert!(changes.is_empty(), "not recorded: {changes:?}");
 }
 
 #[tokio::test]

@@ -2,9 +2,12 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::{
     keystone,
-    stack::{Stack, credentials, json, problem},
+    stack::{Client, Stack, credentials, json, problem, until},
+    stream::LASTING,
 };
 
 #[tokio::test]
@@ -109,19 +112,43 @@ async fn a_token_is_good_without_a_session_and_asked_about_once() {
 async fn a_logout_revokes_the_token_that_the_login_got() {
     let stack = Stack::start().await;
     let browser = stack.login("demo").await;
-    let answer = browser.post("/api/v1/logout", &serde_json::json!({})).await;
+    let answer = browser.post("/api/v1/logout", &json!({})).await;
     assert_eq!(answer.status(), 204);
     assert_eq!(stack.calls.revocations(), 1);
 
     // A token that the user brought stays the user's.
     let token = keystone::token("demo", "demo");
-    let own = serde_json::json!({"cloud": "test", "token": token});
+    let own = json!({"cloud": "test", "token": token});
     let answer = stack.stranger().post("/api/v1/login", &own).await;
     assert_eq!(answer.status(), 200);
     let browser = stack.with_cookie(&crate::stack::cookie(&answer));
-    let answer = browser.post("/api/v1/logout", &serde_json::json!({})).await;
+    let answer = browser.post("/api/v1/logout", &json!({})).await;
     assert_eq!(answer.status(), 204);
     assert_eq!(stack.calls.revocations(), 1);
+}
+
+#[tokio::test]
+async fn a_logout_leaves_the_token_to_a_run_that_works_with_it() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let body = json!({"name": "shop", "template": LASTING});
+    let started = json(browser.post("/api/v1/deployments", &body).await, 202).await;
+    let log_out = async |browser: &Client| {
+        let answer = browser.post("/api/v1/logout", &json!({})).await;
+        assert_eq!(answer.status(), 204);
+        stack.calls.revocations()
+    };
+    assert_eq!(log_out(&browser).await, 0);
+
+    let browser = stack.login("demo").await;
+    let run = format!("/api/v1/runs/{}", started["run"].as_str().unwrap());
+    let cancel = browser.post(&format!("{run}/cancel"), &json!({})).await;
+    assert!(cancel.status().is_success());
+    until("the run has ended", async || {
+        json(browser.get(&run).await, 200).await["state"] == "cancelled"
+    })
+    .await;
+    assert_eq!(log_out(&browser).await, 1);
 }
 
 #[tokio::test]

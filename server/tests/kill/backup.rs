@@ -1,16 +1,18 @@
-//! A backup that is made during a run and restored on another machine, as docs/production.md says.
+//! A backup that is made during a run and restored on another machine, and keys outside of the data folder, as docs/production.md
+//! says.
 
 use std::{
     fs::File,
     path::Path,
     process::{Command, Stdio},
+    time::Duration,
 };
 
 use serde_json::Value;
 use store::testing::Postgres;
 
 use crate::belongings::Belongings;
-use crate::program::{Program, Watched};
+use crate::program::{Program, Watched, install_tls_provider};
 use crate::servers::KEY;
 use crate::{IN_FLIGHT, Target, ends_well, slow_lab, text};
 
@@ -106,7 +108,7 @@ impl Administrator<'_> {
     }
 }
 
-const CREATE: &str = "createdb --owner stackloom --encoding UTF8 stackloom";
+const CREATE: &str = "createdb --owner stackloom --encoding UTF8 --template template0 stackloom";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restored_backup_of_postgresql_does_the_same() {
@@ -142,4 +144,18 @@ async fn a_restored_backup_of_postgresql_does_the_same() {
     let mut restored = start(second.path()).await;
     restored.login(&target.login()).await;
     ends_well(&restored, &target, &before, &started, "restored").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_keys_are_those_that_systemd_hands_over() {
+    install_tls_provider();
+    let [folder, credentials] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    std::fs::write(credentials.path().join("stackloom-keys"), KEY).unwrap();
+    let place = credentials.path().display().to_string();
+    let settings = vec![("CREDENTIALS_DIRECTORY", place)];
+    let clouds = "clouds:\n  lab:\n    auth: {auth_url: 'http://127.0.0.1:9/v3'}\n";
+    let horizon = Duration::from_secs(1);
+    let _program = Program::start_with(folder.path(), clouds, horizon, settings).await;
+    let own = folder.path().join("data/engine.key");
+    assert!(!own.exists(), "it has made no key of its own");
 }

@@ -82,8 +82,13 @@ pub async fn receive(store: Store, hub: Weak<Hub>, runs: Arc<Notify>) {
                 continue;
             }
         };
+        // What was told before, such as during an outage of the database, was not heard.
+        let mut missed = Some(Notice::Gap);
         loop {
-            let notice = listener.next().await;
+            let notice = match missed.take() {
+                Some(gap) => Ok(gap),
+                None => listener.next().await,
+            };
             let Some(hub) = hub.upgrade() else { return };
             match notice {
                 Ok(Notice::Events(last)) => {

@@ -43,6 +43,7 @@ mod snapshots;
 mod stranded;
 mod suspension;
 mod sweep;
+mod takeover;
 mod terminals;
 mod things;
 mod update;

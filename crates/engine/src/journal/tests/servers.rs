@@ -57,6 +57,32 @@ async fn events_whose_notices_were_missed_are_found_in_storage() {
 }
 
 #[tokio::test]
+async fn who_begins_to_listen_finds_what_was_told_before() {
+    let database = Database::postgres().await;
+    begin(&database.store).await;
+    let write = store::Write {
+        tenant: tenant(),
+        run: "r".into(),
+        fence: 0,
+        entries: vec![line(1)],
+    };
+    let mut appender = database.store.appender(LogQuota::NONE);
+    appender.append(&[&write]).await.unwrap();
+    // Nothing looks at storage for this hub at an interval, and no notice will come.
+    let hub = Arc::<Hub>::default();
+    let mut viewer = hub.watch(&tenant(), "r");
+    let runs = Arc::<Notify>::default();
+    let listening = announce::receive(database.store.clone(), Arc::downgrade(&hub), runs.clone());
+    let listening = tokio::spawn(listening);
+    let told = tokio::time::timeout(LIMIT, viewer.recv()).await;
+    let told = told.expect("the viewer is told");
+    assert!(matches!(told, Ok(hub::News::Until(1))));
+    let told = tokio::time::timeout(LIMIT, runs.notified()).await;
+    told.expect("the runs are looked at");
+    listening.abort();
+}
+
+#[tokio::test]
 async fn other_servers_get_the_last_number_of_a_burst_in_few_notices() {
     let (journal, database) = journal_in(Database::postgres().await).await;
     let mut listener = database.store.listen().await.unwrap().unwrap();
