@@ -2,6 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use api::{DeploymentState, Event, EventBody, LogLevel, LogLine, LogStream, RunState, StepState};
 use jiff::Timestamp;
 use store::{
@@ -231,6 +236,38 @@ async fn output_above_a_quota_is_replaced_by_what_was_cut() {
         );
         let stored = database.store.event_list(&tenant(), "r", 0, 100).await;
         assert_eq!(stored.unwrap()[2..], shown, "viewers see what is stored");
+    }
+}
+
+#[tokio::test]
+async fn moves_are_stored_in_the_reserve_of_the_disk_and_output_is_not() {
+    for database in databases().await {
+        let is_reserved = Arc::<AtomicBool>::default();
+        let appender = database.store.appender(LogQuota::NONE);
+        let mut appender = appender.with_reserve(is_reserved.clone());
+        let mut shown = append(&mut appender, vec![output("a", "before")]).await;
+        is_reserved.store(true, Ordering::Relaxed);
+        let entries = vec![
+            output("a", "during"),
+            step_is("b", StepState::Succeeded),
+            output("a", "during"),
+        ];
+        shown.extend(append(&mut appender, entries).await);
+        is_reserved.store(false, Ordering::Relaxed);
+        let entries = vec![output("a", "after"), step_is("a", StepState::Succeeded)];
+        shown.extend(append(&mut appender, entries).await);
+
+        let texts = texts(&shown);
+        let [before, notice, after, extent] = texts[..] else {
+            panic!("{texts:?}");
+        };
+        assert_eq!([before, after], ["before", "after"]);
+        assert!(notice.contains("is almost full"), "{notice}");
+        assert_eq!(extent, "2 lines (12 bytes) of output were not stored.");
+        let is_move = |event: &&Event| matches!(event.body, EventBody::Step { .. });
+        assert_eq!(shown.iter().filter(is_move).count(), 2);
+        let stored = database.store.event_list(&tenant(), "r", 0, 100).await;
+        assert_eq!(stored.unwrap(), shown, "viewers see what is stored");
     }
 }
 

@@ -4,7 +4,8 @@
 //! if it is the one that the appender knows. Else another appender was here: it reads the number again, and repeats the
 //! transaction.
 //!
-//! Log lines above a quota are dropped here, before they have a number, so that no viewer sees a line that is not stored.
+//! Log lines above a quota are dropped here, before they have a number, so that no viewer sees a line that is not stored. So is
+//! output of programs while the disk is almost full ([`Appender::with_reserve`]).
 //!
 //! # A commit without an answer
 //!
@@ -24,6 +25,10 @@ mod tests;
 
 use std::{
     collections::{HashMap, hash_map},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -36,7 +41,7 @@ use crate::{
     database::Connection,
     deployment,
     event::{self, NewEvent},
-    log::{self, Verdict},
+    log::{self, Space, Verdict},
     resource, run, step,
 };
 use draft::{Draft, Position, position, word};
@@ -71,6 +76,8 @@ pub struct Appended {
 pub struct Appender {
     store: Store,
     quota: LogQuota,
+    /// True while the free space of the disk is reserved.
+    is_reserved: Arc<AtomicBool>,
     runs: HashMap<String, Position>,
     projects: HashMap<Tenant, (u64, Instant)>,
     /// Content of the last transaction, if its `COMMIT` has no answer: it may have taken effect.
@@ -86,6 +93,7 @@ impl Store {
         Appender {
             store: self.clone(),
             quota,
+            is_reserved: Arc::default(),
             runs: HashMap::new(),
             projects: HashMap::new(),
             in_doubt: Vec::new(),
@@ -94,6 +102,14 @@ impl Store {
 }
 
 impl Appender {
+    /// The appender of a database whose disk has a reserve: while `is_reserved` is true, output of programs is not stored.
+    pub fn with_reserve(self, is_reserved: Arc<AtomicBool>) -> Appender {
+        Appender {
+            is_reserved,
+            ..self
+        }
+    }
+
     /// Stores all writes in one transaction. They are on the disk when this returns, unless all entries are log lines:
     /// those survive a crash of the program, but not always a power cut.
     ///
@@ -162,6 +178,7 @@ impl Appender {
         let mut drafts: Vec<Draft> = Vec::new();
         let mut projects = HashMap::<Tenant, (u64, Instant)>::new();
         let mut moves: Vec<NewEvent<'_>> = Vec::new();
+        let space = self.space();
         for write in writes {
             let id = write.run.as_str();
             let tenant = &write.tenant;
@@ -188,7 +205,7 @@ impl Appender {
                         }
                     };
                     let log = draft.log(&mut transaction, &line.step).await?;
-                    match log.usage.admit(self.quota, &mut project.0, line) {
+                    match log.usage.admit(self.quota, space, &mut project.0, line) {
                         Verdict::Store => draft.add_line(&time, line.clone()),
                         Verdict::CutBegins(notice) => {
                             draft.add_line(&time, word(&line.step, notice));
@@ -246,6 +263,15 @@ impl Appender {
             });
         }
         appended
+    }
+
+    /// The space for log lines at the moment.
+    fn space(&self) -> Space {
+        if self.is_reserved.load(Ordering::Relaxed) {
+            Space::Reserved
+        } else {
+            Space::Free
+        }
     }
 
     /// The bytes of a project's logs, and the time at which they were counted.

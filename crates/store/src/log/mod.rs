@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use sqlx::Row as _;
 
 pub use quota::LogQuota;
-pub(crate) use quota::{Usage, Verdict, cost};
+pub(crate) use quota::{Space, Usage, Verdict, cost};
 pub(crate) use segment::Tail;
 
 use self::segment::{Change, SPAN, Segment, lines_of};

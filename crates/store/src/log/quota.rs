@@ -1,7 +1,8 @@
 //! Quotas of log lines. Pure.
 //!
-//! Lines of the engine are always stored: they are few, and say what happened. Output of programs above a quota is cut, and two
-//! lines say so: one where the cut begins, one with its extent when the step or its attempt ends.
+//! Lines of the engine are always stored: they are few, and say what happened. Output of programs above a quota is cut, and so is
+//! output while the disk is almost full. Two lines say so: one where the cut begins, one with its extent when the step or its
+//! attempt ends.
 
 use std::fmt;
 
@@ -26,6 +27,14 @@ impl LogQuota {
         step_bytes: u64::MAX,
         project_bytes: u64::MAX,
     };
+}
+
+/// The space for log lines on the disk of the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    Free,
+    /// What is left is reserved for the states of runs and the ids of their resources.
+    Reserved,
 }
 
 /// Number of bytes that a line counts.
@@ -53,7 +62,7 @@ struct Cut {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Store,
-    /// The line and all that follow are cut. The text is stored in place of the line.
+    /// The line is the first that is cut. The text is stored in its place.
     CutBegins(String),
     Cut,
 }
@@ -65,24 +74,35 @@ impl Usage {
     }
 
     /// Decides about a line. `project` is the cost of all lines of the project.
-    pub fn admit(&mut self, quota: LogQuota, project: &mut u64, line: &LogLine) -> Verdict {
+    pub fn admit(
+        &mut self,
+        quota: LogQuota,
+        space: Space,
+        project: &mut u64,
+        line: &LogLine,
+    ) -> Verdict {
         let cost = cost(line);
         let reached = if line.stream == LogStream::Engine {
             None
+        } else if space == Space::Reserved {
+            Some(
+                "while the disk of the server is almost full (STACKLOOM_DISK_RESERVE_MIB)"
+                    .to_owned(),
+            )
         } else if self.stored + cost > quota.step_bytes {
             Some(format!(
-                "it has reached its limit of {} (STACKLOOM_STEP_LOG_MIB)",
+                "from here on: it has reached its limit of {} (STACKLOOM_STEP_LOG_MIB)",
                 Bytes(quota.step_bytes)
             ))
         } else if *project + cost > quota.project_bytes {
             Some(format!(
-                "the logs of this project have reached their limit of {} (STACKLOOM_PROJECT_LOG_MIB)",
+                "from here on: the logs of this project have reached their limit of {} (STACKLOOM_PROJECT_LOG_MIB)",
                 Bytes(quota.project_bytes)
             ))
         } else {
             None
         };
-        let Some(reason) = reached else {
+        let Some(extent) = reached else {
             self.stored += cost;
             *project += cost;
             return Verdict::Store;
@@ -93,7 +113,7 @@ impl Usage {
         cut.bytes += line.text.len() as u64;
         if is_first {
             Verdict::CutBegins(format!(
-                "Output of this step is not stored from here on: {reason}. The step itself goes on."
+                "Output of this step is not stored {extent}. The step itself goes on."
             ))
         } else {
             Verdict::Cut
@@ -154,14 +174,24 @@ mod tests {
         };
         let (mut usage, mut project) = (Usage::default(), 0);
         let output = line(LogStream::Stdout, "12345678");
-        assert_eq!(usage.admit(quota, &mut project, &output), Verdict::Store);
-        let Verdict::CutBegins(notice) = usage.admit(quota, &mut project, &output) else {
+        assert_eq!(
+            usage.admit(quota, Space::Free, &mut project, &output),
+            Verdict::Store
+        );
+        let Verdict::CutBegins(notice) = usage.admit(quota, Space::Free, &mut project, &output)
+        else {
             panic!("the quota is reached");
         };
         assert!(notice.contains("limit of 74 bytes"), "{notice}");
-        assert_eq!(usage.admit(quota, &mut project, &output), Verdict::Cut);
+        assert_eq!(
+            usage.admit(quota, Space::Free, &mut project, &output),
+            Verdict::Cut
+        );
         let engine = line(LogStream::Engine, "what happened");
-        assert_eq!(usage.admit(quota, &mut project, &engine), Verdict::Store);
+        assert_eq!(
+            usage.admit(quota, Space::Free, &mut project, &engine),
+            Verdict::Store
+        );
         let extent = usage.end();
         assert_eq!(
             extent.as_deref(),
@@ -181,9 +211,12 @@ mod tests {
         let (mut usage, mut project) = (Usage::default(), 0);
         let empty = line(LogStream::Stdout, "");
         for _ in 0..100 {
-            assert_eq!(usage.admit(quota, &mut project, &empty), Verdict::Store);
+            assert_eq!(
+                usage.admit(quota, Space::Free, &mut project, &empty),
+                Verdict::Store
+            );
         }
-        let verdict = usage.admit(quota, &mut project, &empty);
+        let verdict = usage.admit(quota, Space::Free, &mut project, &empty);
         assert!(matches!(verdict, Verdict::CutBegins(_)), "{verdict:?}");
     }
 
@@ -195,9 +228,33 @@ mod tests {
         };
         let mut project = 0;
         let output = line(LogStream::Ansible, "12345678");
-        let verdict = Usage::default().admit(quota, &mut project, &output);
+        let verdict = Usage::default().admit(quota, Space::Free, &mut project, &output);
         assert_eq!(verdict, Verdict::Store);
-        let verdict = Usage::default().admit(quota, &mut project, &output);
+        let verdict = Usage::default().admit(quota, Space::Free, &mut project, &output);
         assert!(matches!(verdict, Verdict::CutBegins(notice) if notice.contains("this project")));
+    }
+
+    #[test]
+    fn an_almost_full_disk_takes_lines_of_the_engine_only() {
+        let (mut usage, mut project) = (Usage::default(), 0);
+        let mut admit = |space, stream| {
+            let line = line(stream, "12345678");
+            usage.admit(LogQuota::NONE, space, &mut project, &line)
+        };
+        let Verdict::CutBegins(notice) = admit(Space::Reserved, LogStream::Stdout) else {
+            panic!("the reserve is not for output");
+        };
+        assert!(
+            notice.contains("disk of the server is almost full"),
+            "{notice}"
+        );
+        assert_eq!(admit(Space::Reserved, LogStream::Ansible), Verdict::Cut);
+        assert_eq!(admit(Space::Reserved, LogStream::Engine), Verdict::Store);
+        assert_eq!(admit(Space::Free, LogStream::Stdout), Verdict::Store);
+        let extent = usage.end();
+        assert_eq!(
+            extent.as_deref(),
+            Some("2 lines (16 bytes) of output were not stored.")
+        );
     }
 }
