@@ -233,6 +233,7 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
         step_bytes: config.step_log_mib << 20,
         project_bytes: config.project_log_mib << 20,
     };
+    engine.disk_reserve_bytes = config.disk_reserve_mib << 20;
     engine.project_ssh_attempts = config.project_ssh_attempts;
     engine.project_terminals = config.project_terminals;
     engine.person_terminals = config.person_terminals;

@@ -162,6 +162,10 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_LOG_DAYS", default_value_t = 90)]
     pub log_days: u32,
 
+    /// Free space of the data folder's disk that only active runs use, in MiB. New work is refused below it. 0 for no reserve.
+    #[arg(long, env = "STACKLOOM_DISK_RESERVE_MIB", default_value_t = engine_defaults::DISK_RESERVE_BYTES >> 20, value_parser = clap::value_parser!(u64).range(0..=1 << 30))]
+    pub disk_reserve_mib: u64,
+
     /// Maximum number of open connections.
     #[arg(long, env = "STACKLOOM_CONNECTIONS", default_value_t = 1024)]
     pub connections: usize,

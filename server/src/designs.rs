@@ -181,7 +181,8 @@ impl Designs {
     /// Saves a new version, if it differs from the newest.
     ///
     /// # Errors
-    /// `version-conflict` if `base_version` is not the newest, `project-full` if the project's designs are too large.
+    /// `version-conflict` if `base_version` is not the newest, `project-full` if the project's designs are too large,
+    /// `disk-almost-full`.
     pub async fn save(
         &self,
         tenant: &Tenant,
@@ -266,8 +267,9 @@ impl Designs {
         }
     }
 
-    /// Checks that the project has room for another version of a design.
+    /// Checks that the disk and the project have room for another version of a design.
     async fn check_room(&self, tenant: &Tenant) -> Result<()> {
+        self.engine.check_database_disk()?;
         let limit = self.project_mib;
         if self.store.design_bytes(tenant).await? < i64::from(limit) << 20 {
             return Ok(());

@@ -79,6 +79,7 @@ impl Metrics {
             .into_iter()
             .map(|(state, count)| (Some(("state", store::to_text(&state))), count));
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let bytes = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         let sandboxes = [
             ("running", workload.sandboxes),
             ("waiting", workload.waiting_sandboxes),
@@ -110,6 +111,16 @@ impl Metrics {
                 "stackloom_sandboxes",
                 "Sandboxes of this server that run, and that wait for a slot.",
                 sandboxes.into(),
+            ),
+            Metric::gauge(
+                "stackloom_disk_free_bytes",
+                "Free space of the disk with the data folder.",
+                vec![(None, bytes(workload.disk_free_bytes))],
+            ),
+            Metric::gauge(
+                "stackloom_disk_reserve_bytes",
+                "Free space below which new work is refused.",
+                vec![(None, bytes(workload.disk_reserve_bytes))],
             ),
             Metric::gauge(
                 "stackloom_lease_seconds",
@@ -282,6 +293,8 @@ mod tests {
             waiting_sandboxes: 5,
             lease: Duration::from_millis(74_900),
             lost_leases: 1,
+            disk_free_bytes: 700,
+            disk_reserve_bytes: 800,
         };
         metrics.render(workload).await.unwrap()
     }
@@ -297,6 +310,8 @@ mod tests {
             "# TYPE stackloom_leases_lost_total counter",
             "stackloom_leases_lost_total 1",
             "stackloom_log_bytes 0",
+            "stackloom_disk_free_bytes 700",
+            "stackloom_disk_reserve_bytes 800",
         ] {
             assert!(text.lines().any(|one| one == line), "{line}: {text}");
         }

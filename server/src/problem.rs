@@ -266,6 +266,7 @@ impl From<engine::Error> for Error {
             engine::Error::SignalInvalid(_) => "Invalid signal",
             engine::Error::NotPermitted(_) => "Not permitted",
             engine::Error::Unavailable(_) => "Engine unavailable",
+            engine::Error::DiskAlmostFull => "Disk almost full",
             engine::Error::ProjectComputes => "Too many templates at once",
             engine::Error::ServerComputes => "Server busy",
             engine::Error::ComputesTooLong(_) => "Takes too long",

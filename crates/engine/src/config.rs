@@ -29,6 +29,8 @@ pub const PARALLEL_SANDBOXES: usize = 8;
 pub const STEP_LOG_BYTES: u64 = 64 << 20;
 /// Default of [`LogQuota::project_bytes`].
 pub const PROJECT_LOG_BYTES: u64 = 10 << 30;
+/// Default of [`Config::disk_reserve_bytes`].
+pub const DISK_RESERVE_BYTES: u64 = 512 << 20;
 
 /// Default of [`compute::Limits::parallel`].
 pub const COMPUTATIONS: usize = 4;
@@ -140,6 +142,9 @@ pub struct Config {
     pub docker_hosts: Vec<String>,
     /// Limits of stored log lines.
     pub log_quota: LogQuota,
+    /// Free space of the data folder's disk, in bytes, that only active runs use. New work is refused below it. 0 for no
+    /// reserve.
+    pub disk_reserve_bytes: u64,
 }
 
 impl Config {
@@ -188,6 +193,7 @@ impl Config {
                 step_bytes: STEP_LOG_BYTES,
                 project_bytes: PROJECT_LOG_BYTES,
             },
+            disk_reserve_bytes: DISK_RESERVE_BYTES,
         }
     }
 

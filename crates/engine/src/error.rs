@@ -19,6 +19,7 @@ pub const CODES: &[&str] = &[
     "deployment-changed",
     "plan-changed",
     "engine-unavailable",
+    "disk-almost-full",
     "project-busy",
     "server-busy",
     "takes-too-long",
@@ -175,6 +176,9 @@ pub enum Error {
     /// The engine is stopping, or something that it needs is missing.
     #[error("{0}")]
     Unavailable(String),
+    /// The free space of the server's disk is reserved for active runs.
+    #[error("the disk of the server is almost full; what is free is reserved for active runs")]
+    DiskAlmostFull,
     /// No slot for the project's computations became free in time.
     #[error("this project has reached its limit of concurrent computations on templates")]
     ProjectComputes,
@@ -221,6 +225,7 @@ impl Error {
             Error::NotPermitted(_) => "not-permitted",
             Error::Cloud(_) => "cloud-refused",
             Error::Unavailable(_) => "engine-unavailable",
+            Error::DiskAlmostFull => "disk-almost-full",
             Error::ProjectComputes => "project-busy",
             Error::ServerComputes => "server-busy",
             Error::ComputesTooLong(_) => "takes-too-long",
@@ -259,7 +264,7 @@ impl Error {
             | Error::ComputesTooLong(_) => 422,
             Error::ProjectComputes => 429,
             Error::Cloud(_) => 502,
-            Error::Unavailable(_) | Error::ServerComputes => 503,
+            Error::Unavailable(_) | Error::DiskAlmostFull | Error::ServerComputes => 503,
             Error::Storage(error) if error.is_transient() => 503,
             Error::Storage(_) | Error::ComputationBroke => 500,
         }
@@ -320,6 +325,9 @@ impl Error {
             Error::SignalInvalid(_) => "Send `{\"status\": \"SUCCESS\"}`, as Heat's servers do.",
             Error::Cloud(_) => "Nothing was started. Try again, or ask the cloud's administrator.",
             Error::Unavailable(_) => "Try again in a minute.",
+            Error::DiskAlmostFull => {
+                "Nothing was changed. Ask the server's operator to free space, then try again. Undeploying, cancelling and resuming work meanwhile."
+            }
             Error::ProjectComputes => "Wait until the others are done, then try again.",
             Error::ServerComputes => "Nothing was started. Try again in a few seconds.",
             Error::ComputesTooLong(_) => {

@@ -81,6 +81,7 @@ pub mod tenant;
 
 pub mod machine;
 
+mod disk;
 mod ended;
 pub mod journal;
 mod lease;

@@ -11,6 +11,7 @@ use crate::{
     Config, Error, Result, Tenant,
     catalog::{Catalog, Catalogs, Repositories},
     compute::Computations,
+    disk::Disk,
     ended::RunEnds,
     journal::Journal,
     lease::Lease,
@@ -39,6 +40,8 @@ pub struct Core {
     pub keys: SealingKeys,
     pub sandboxes: Sandboxes,
     pub computations: Computations,
+    /// The disk with the data folder.
+    pub disk: Arc<Disk>,
     /// Attempts to log in to servers that boot, by project.
     pub ssh_attempts: Slots<Tenant>,
     /// Reads of stored events for requests, by project.
@@ -70,6 +73,15 @@ impl Core {
                 error,
             )
         })?;
+        let disk = Disk::of(&config.data_dir, config.disk_reserve_bytes).map_err(|error| {
+            unavailable(
+                &format!(
+                    "the free space for the folder {} cannot be read",
+                    config.data_dir.display()
+                ),
+                error,
+            )
+        })?;
         let keys = SealingKeys::read(&config.keys, &config.data_dir)
             .map_err(|error| unavailable("the server's keys cannot be read", error))?;
         let catalog = Catalog::load(&config.catalog).map_err(|error| {
@@ -90,6 +102,11 @@ impl Core {
         });
         let sandboxes = Sandboxes::new(hosts, config.parallel_sandboxes, config.output_limits());
         let store = operator.store().clone();
+        let is_reserved = if store.is_shared() {
+            Arc::default()
+        } else {
+            disk.is_reserved()
+        };
         let wake = Arc::<Notify>::default();
         let timeouts = config.clouds.iter().map(|cloud| cloud.connection.timeout);
         let lease = Lease::new(config.lease, timeouts.max().unwrap_or_default());
@@ -99,7 +116,7 @@ impl Core {
             // A database that hangs must not keep the journal's writer until the lease ends.
             journal: Journal::start(
                 store.clone(),
-                config.log_quota,
+                (config.log_quota, is_reserved),
                 config.lease / 2,
                 wake.clone(),
             ),
@@ -108,6 +125,7 @@ impl Core {
             keys,
             sandboxes,
             computations: Computations::new(config.computations),
+            disk: Arc::new(disk),
             ssh_attempts: Slots::new(config.project_ssh_attempts),
             event_reads: Slots::new(PROJECT_EVENT_READS),
             page_requests: Slots::new(PROJECT_CLOUD_REQUESTS),
@@ -129,6 +147,15 @@ impl Core {
             ));
         }
         Ok(())
+    }
+
+    /// Fails if the database is on a disk that is almost full. The disk of a PostgreSQL server is its operator's matter.
+    pub fn check_database_disk(&self) -> Result<()> {
+        if self.store.is_shared() {
+            Ok(())
+        } else {
+            self.disk.check()
+        }
     }
 
     /// The session behind a run's sealed token.
@@ -159,5 +186,49 @@ impl Core {
                 "the cloud `{name}` is none of this server's any more"
             ))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::{EventBody, LogLevel, LogLine, LogStream};
+    use store::{
+        Entry,
+        testing::{deployment_insert_with_run, memory, tenant},
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_reserve_of_the_disk_is_not_for_output_and_new_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = folder.path().join("catalog");
+        std::fs::create_dir(&catalog).unwrap();
+        let clouds = openstack::Clouds::default();
+        let mut config = Config::new(folder.path().join("data"), catalog, clouds);
+        config.disk_reserve_bytes = u64::MAX;
+        let core = Core::start(config, memory().await).unwrap();
+        let refused = core.check_database_disk();
+        assert!(matches!(refused, Err(Error::DiskAlmostFull)));
+
+        deployment_insert_with_run(&core.store, &tenant(), "d", "r").await;
+        let output = Entry::Log(LogLine {
+            step: "web:configure".into(),
+            host: None,
+            play: None,
+            task: None,
+            stream: LogStream::Stdout,
+            level: LogLevel::Info,
+            text: "a lot".into(),
+            position: None,
+        });
+        let journal = core.journal.of(&tenant(), "r", 0);
+        journal.write(vec![output]).await.unwrap();
+        let events = core.store.event_list(&tenant(), "r", 0, 10).await;
+        let events = events.unwrap();
+        let EventBody::Log(notice) = &events[0].body else {
+            panic!("a line: {events:?}");
+        };
+        assert!(notice.text.contains("is almost full"), "{}", notice.text);
     }
 }

@@ -83,7 +83,7 @@ impl Engine {
     /// `manifest`.
     ///
     /// # Errors
-    /// If the archive is not an item, or its name or version is taken. Then nothing has changed.
+    /// If the archive is not an item, its name or version is taken, or the disk is almost full. Then nothing has changed.
     pub async fn publish(
         &self,
         actor: &Actor,
@@ -92,6 +92,7 @@ impl Engine {
         stage: Stage,
     ) -> Result<Published> {
         self.core.check_running()?;
+        self.core.disk.check()?;
         let catalogs = &self.core.catalogs;
         let is_administrator = actor.session.has_role("admin");
         let rank = if is_administrator {

@@ -92,6 +92,8 @@ impl Engine {
             checks: Arc::default(),
         };
         engine.join().await?;
+        let (disk, stopping) = (engine.core.disk.clone(), engine.core.stopping.clone());
+        engine.core.tasks.spawn(disk.watch(stopping));
         // From now on: clouds can delay the rest for longer than a lease.
         engine.core.tasks.spawn(engine.clone().keep_lease());
         if let Err(error) = engine.reseal_and_recover().await {
@@ -105,6 +107,14 @@ impl Engine {
     async fn reseal_and_recover(&self) -> Result<()> {
         self.reseal_all().await?;
         self.recover().await
+    }
+
+    /// Refuses what grows the database while its disk is almost full.
+    ///
+    /// # Errors
+    /// [`Error::DiskAlmostFull`].
+    pub fn check_database_disk(&self) -> Result<()> {
+        self.core.check_database_disk()
     }
 
     /// Computes on a project's template, within the limits of [`crate::compute`].

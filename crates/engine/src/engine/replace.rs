@@ -50,6 +50,8 @@ impl Engine {
         changes: Changes,
     ) -> Result<Started> {
         self.core.check_running()?;
+        // The update would be refused after its predecessor was stopped.
+        self.core.check_database_disk()?;
         let row = self.live_row(&actor.tenant, deployment).await?;
         self.check_replaceable(&row, run).await?;
         self.check_plan(actor, deployment, &changes).await?;

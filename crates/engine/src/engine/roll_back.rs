@@ -337,7 +337,10 @@ pub(super) fn passes(error: &Error) -> bool {
         Error::Cloud(error) => error.is_transient(),
         // Stored data that is unreadable stays unreadable.
         Error::Storage(error) => !error.is_unreadable(),
-        Error::Unavailable(_) | Error::ProjectComputes | Error::ServerComputes => true,
+        Error::Unavailable(_)
+        | Error::DiskAlmostFull
+        | Error::ProjectComputes
+        | Error::ServerComputes => true,
         _ => false,
     }
 }
@@ -367,6 +370,11 @@ mod tests {
             request_id: None,
         };
         assert!(!passes(&Error::Cloud(refused)));
+    }
+
+    #[test]
+    fn a_roll_back_waits_for_space_on_the_disk() {
+        assert!(passes(&Error::DiskAlmostFull));
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Engine {
         new: &NewRun<'_>,
     ) -> Result<String> {
         let id = Uuid::now_v7().to_string();
-        self.check_run_limit(transaction, new).await?;
+        self.check_room(transaction, new).await?;
         let workflow = self.workflow_to_store(transaction, new).await?;
         insert(transaction, &id, &workflow, new).await?;
         claim_deployment(transaction, &id, new).await?;
@@ -93,12 +93,16 @@ impl Engine {
         Ok(id)
     }
 
-    /// Checks that the project may have one more active run. An undeployment is always possible, because what costs
-    /// money can be removed at any time.
-    async fn check_run_limit(&self, transaction: &mut Transaction, new: &NewRun<'_>) -> Result<()> {
+    /// Checks that the project may have one more active run, and that the disk has space for it. An undeployment is always
+    /// possible, because what costs money can be removed at any time.
+    async fn check_room(&self, transaction: &mut Transaction, new: &NewRun<'_>) -> Result<()> {
+        if new.kind == RunKind::Undeploy {
+            return Ok(());
+        }
+        self.core.check_database_disk()?;
         let open = transaction.run_count_unfinished(&new.actor.tenant).await?;
         let limit = self.core.config.project_runs;
-        if new.kind != RunKind::Undeploy && open >= i64::from(limit) {
+        if open >= i64::from(limit) {
             return Err(Error::ProjectFull {
                 what: "active runs",
                 limit,

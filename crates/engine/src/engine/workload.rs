@@ -17,6 +17,10 @@ pub struct Workload {
     pub lease: Duration,
     /// Number of leases that were lost since the start.
     pub lost_leases: u64,
+    /// Free space of the data folder's disk when it was last read.
+    pub disk_free_bytes: u64,
+    /// Free space below which new work is refused.
+    pub disk_reserve_bytes: u64,
 }
 
 impl Engine {
@@ -29,6 +33,8 @@ impl Engine {
             waiting_sandboxes,
             lease: self.core.lease.tenure().rest().unwrap_or_default(),
             lost_leases: self.core.lease.losses(),
+            disk_free_bytes: self.core.disk.free_bytes(),
+            disk_reserve_bytes: self.core.config.disk_reserve_bytes,
         }
     }
 }

@@ -18,7 +18,10 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use store::{Entry, LogQuota, Store};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -43,10 +46,15 @@ pub struct Journal {
 const QUEUE: usize = 4096;
 
 impl Journal {
-    /// Starts the writer. It ends when the last handle is dropped. Log lines above the quota are not stored. An append
-    /// that takes longer than `limit` is given up and begun again. `runs` is notified when another server says that the
-    /// runs have changed hands.
-    pub fn start(store: Store, quota: LogQuota, limit: Duration, runs: Arc<Notify>) -> Journal {
+    /// Starts the writer. It ends when the last handle is dropped. Log lines above the quota are not stored, nor is output
+    /// while `is_reserved` is true. An append that takes longer than `limit` is given up and begun again. `runs` is notified
+    /// when another server says that the runs have changed hands.
+    pub fn start(
+        store: Store,
+        (quota, is_reserved): (LogQuota, Arc<AtomicBool>),
+        limit: Duration,
+        runs: Arc<Notify>,
+    ) -> Journal {
         let (writes, queue) = mpsc::channel(QUEUE);
         let hub = Arc::new(Hub::default());
         let announcer = store.is_shared().then(Arc::<Announcer>::default);
@@ -56,7 +64,8 @@ impl Journal {
             tokio::spawn(receiver);
             tokio::spawn(announce::look_again(store.clone(), Arc::downgrade(&hub)));
         }
-        let writer = Writer::new(store.appender(quota), limit, hub.clone(), announcer);
+        let appender = store.appender(quota).with_reserve(is_reserved);
+        let writer = Writer::new(appender, limit, hub.clone(), announcer);
         tokio::spawn(writer.work(queue));
         Journal { store, writes, hub }
     }

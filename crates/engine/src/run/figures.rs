@@ -27,7 +27,12 @@ async fn journal() -> (Journal, Database) {
     let database = Database::measured().await;
     let store = &database.store;
     deployment_insert_with_run(store, &tenant(), "d", "r").await;
-    let journal = Journal::start(store.clone(), LogQuota::NONE, PATIENCE, Arc::default());
+    let journal = Journal::start(
+        store.clone(),
+        (LogQuota::NONE, Arc::default()),
+        PATIENCE,
+        Arc::default(),
+    );
     (journal, database)
 }
 

@@ -28,7 +28,7 @@ async fn journal_in(database: Database) -> (Journal, Database) {
     begin(&database.store).await;
     let journal = Journal::start(
         database.store.clone(),
-        LogQuota::NONE,
+        (LogQuota::NONE, Arc::default()),
         LIMIT,
         Arc::default(),
     );

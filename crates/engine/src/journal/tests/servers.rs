@@ -13,7 +13,12 @@ async fn viewers_at_another_server_share_one_read_of_new_events() {
     let run = journal.of(&tenant(), "r", 0);
     run.write(vec![line(1)]).await.unwrap();
     let store = journal.store.clone();
-    let other = Journal::start(store, LogQuota::NONE, LIMIT, Arc::default());
+    let other = Journal::start(
+        store,
+        (LogQuota::NONE, Arc::default()),
+        LIMIT,
+        Arc::default(),
+    );
     let mut viewers = [(); 2].map(|()| live_viewer(&other, 1));
     let notice = async |seq| announce::forward(&other.store, &other.hub, "r", seq).await;
     notice(1).await;
@@ -47,7 +52,12 @@ async fn events_whose_notices_were_missed_are_found_in_storage() {
     let run = journal.of(&tenant(), "r", 0);
     run.write(vec![line(1)]).await.unwrap();
     let store = journal.store.clone();
-    let other = Journal::start(store, LogQuota::NONE, LIMIT, Arc::default());
+    let other = Journal::start(
+        store,
+        (LogQuota::NONE, Arc::default()),
+        LIMIT,
+        Arc::default(),
+    );
     let mut viewer = live_viewer(&other, 1);
     run.write(vec![line(2)]).await.unwrap();
     assert!(viewer.next().now_or_never().is_none(), "nobody told it");

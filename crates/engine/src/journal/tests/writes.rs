@@ -168,7 +168,12 @@ async fn a_database_that_falls_silent_does_not_stall_the_journal() {
     let store = way.operator.store();
     begin(store).await;
     let limit = Duration::from_millis(500);
-    let journal = Journal::start(store.clone(), LogQuota::NONE, limit, Arc::default());
+    let journal = Journal::start(
+        store.clone(),
+        (LogQuota::NONE, Arc::default()),
+        limit,
+        Arc::default(),
+    );
     let run = journal.of(&tenant(), "r", 0);
     run.write(vec![line(1), line(2)]).await.unwrap();
     way.break_at_commit(Lost::AnswerForGood);
@@ -219,7 +224,12 @@ async fn numbers_go_on_after_a_restart() {
         .write(vec![line(1), line(2)])
         .await
         .unwrap();
-    let again = Journal::start(journal.store.clone(), LogQuota::NONE, LIMIT, Arc::default());
+    let again = Journal::start(
+        journal.store.clone(),
+        (LogQuota::NONE, Arc::default()),
+        LIMIT,
+        Arc::default(),
+    );
     again
         .of(&tenant(), "r", 0)
         .write(vec![line(3)])

@@ -25,7 +25,12 @@ impl Bench {
         let store = &database.store;
         deployment_insert_with_run(store, &tenant(), "d", "r").await;
         let patience = Duration::from_secs(60);
-        let journal = Journal::start(store.clone(), LogQuota::NONE, patience, Arc::default());
+        let journal = Journal::start(
+            store.clone(),
+            (LogQuota::NONE, Arc::default()),
+            patience,
+            Arc::default(),
+        );
         let log = StepLog {
             journal: journal.of(&tenant(), "r", 0),
             step: "web:configure".into(),
