@@ -13,6 +13,7 @@ mod catalog;
 mod checks;
 mod commands;
 mod designs;
+mod disk;
 mod exports;
 mod foresight;
 mod groups;

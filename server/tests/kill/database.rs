@@ -98,7 +98,10 @@ async fn a_full_disk_delays_a_run_and_does_not_end_it() {
     let data = folder.path().join("data");
     std::fs::create_dir(&data).unwrap();
     let disk = Disk::new(&data);
-    let mut program = Program::start(folder.path(), &target.clouds, target.horizon).await;
+    // A disk that is full all of a sudden.
+    let no_reserve = vec![("STACKLOOM_DISK_RESERVE_MIB", "0".to_owned())];
+    let program = Program::start_with(folder.path(), &target.clouds, target.horizon, no_reserve);
+    let mut program = program.await;
     program.login(&target.login()).await;
     let started = program
         .post("/api/v1/deployments", &target.deployment("full"))
