@@ -2,13 +2,21 @@
 //!
 //! A middleware around the API records requests by their method, so that a route that is added later is recorded, too.
 //! The caller is known once the route has checked the login: [`Who`] carries it from there to the middleware. Recorded
-//! are all requests of known callers that may change something, and the logins that the cloud decided about. Requests
-//! of strangers are in the log only: anybody can send any number of them.
+//! are all requests of known callers that may change something, and logins. Requests of other strangers are in the log
+//! only: anybody can send any number of them.
+//!
+//! The first use of an `X-Auth-Token` is a login, too ([`Recorder::record_first_use`]). Each server records it once, as
+//! long as it remembers the token.
 //!
 //! A failed login has no project: the cloud does not tell whether the named one exists. It is stored with the name as it
 //! was given, and the members of the project with this name read it. Neither the answer to the login nor its time
 //! depends on whether there is such a project. Failed logins count apart from the events of projects, so that a flood of
-//! them pushes out no event of a project.
+//! them pushes out no event of a project. The cloud and the limits on failures slow such a flood down. Logins that a
+//! limit refused cost an attacker nothing, so a limited number of them is stored ([`REFUSED_BURST`]).
+//!
+//! A signal with a right signature is recorded, unless it has no effect. Its sender is a machine that may repeat it at
+//! any rate, so a limited number of signals to one resource is stored ([`SIGNAL_BURST`]). Those that scale a group are
+//! always stored: a run follows each. A wrong signature is a stranger's.
 //!
 //! A connection that lasts, such as a terminal, has events of its own: its route records them with a [`Recorder`].
 //!
@@ -17,11 +25,12 @@
 //! error here.
 //!
 //! Texts that a client chooses are cut, and a project keeps its newest events only ([`EVENTS_MAX`]), so that nobody fills
-//! the disk. The server's log (target `audit`) has every event, also those that a flood pushed out.
+//! the disk. The server's log (target `audit`) has every event, also those that a flood pushed out or a limit left out.
 
 use std::{
     net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use api::AuditEvent;
@@ -39,6 +48,7 @@ use tower_http::request_id::RequestId;
 use tracing::Instrument;
 
 use crate::{
+    attempts::AddressKey,
     client::ClientAddress,
     problem::{Error, ProblemCode},
     serve::Counted,
@@ -59,8 +69,20 @@ const STORE_NOTHING: [&str; 2] = ["/recipes/lint", "/roles"];
 
 /// Maximum number of events that are kept of one project.
 pub const EVENTS_MAX: u32 = 100_000;
+/// Logins from one address, refused by a limit, that are stored at once.
+pub const REFUSED_BURST: u32 = 10;
+/// Interval of the stored ones after that.
+pub const REFUSED_EVERY: Duration = Duration::from_secs(60);
+/// Signals to one resource that are stored at once: a group of servers that boot together has one handle.
+pub const SIGNAL_BURST: u32 = 100;
+/// Interval of the stored ones after that.
+pub const SIGNAL_EVERY: Duration = Duration::from_secs(600);
 /// Maximum length of a stored text, in characters.
 const TEXT_CHARS_MAX: usize = 250;
+/// Path of logins, also of those without a request of their own.
+const LOGIN_PATH: &str = "/api/v1/login";
+/// Action of the first use of a token.
+const FIRST_USE: &str = "login by X-Auth-Token";
 
 /// The user of a request, as far as it is known.
 #[derive(Clone, Default)]
@@ -75,19 +97,25 @@ struct Known {
     named_project: Option<String>,
 }
 
-impl Who {
-    /// Notes an authenticated user.
-    pub fn is(&self, user: &str, tenant: &Tenant) {
+impl Known {
+    fn of(user: &str, tenant: &Tenant) -> Known {
         let Tenant { cloud, project_id } = tenant.clone();
-        self.note(Known {
+        Known {
             user: user.to_owned(),
             cloud,
             project_id: Some(project_id),
             named_project: None,
-        });
+        }
+    }
+}
+
+impl Who {
+    /// Notes an authenticated user.
+    pub fn is(&self, user: &str, tenant: &Tenant) {
+        self.note(Known::of(user, tenant));
     }
 
-    /// Notes the user of a login that is about to be decided, and the project that it names.
+    /// Notes the user that a login names, and its project.
     pub fn claims_to_be(&self, cloud: &str, user: &str, scope: Option<&Scope>) {
         self.note(Known {
             user: user.to_owned(),
@@ -152,7 +180,12 @@ pub async fn record(State(services): State<Services>, request: Request, next: Ne
             status,
             code: code.map(|code| code.0.clone()),
         };
-        recorder.store(known, event).await;
+        let is_refused_login =
+            known.project_id.is_none() && status == StatusCode::TOO_MANY_REQUESTS;
+        let event = recorder.log(known, event);
+        if !is_refused_login || recorder.has_room_for_refused_login() {
+            recorder.store(&event).await;
+        }
         drop(place);
         response
     };
@@ -195,6 +228,21 @@ impl Recorder {
         }
     }
 
+    /// A recorder for a signal to a resource of a deployment.
+    pub fn of_signal(
+        services: &Services,
+        deployment: &str,
+        address: Option<IpAddr>,
+        request_id: &RequestId,
+    ) -> Recorder {
+        let request_id = request_id.header_value().to_str();
+        Recorder {
+            address,
+            request_id: request_id.unwrap_or_default().to_owned(),
+            ..Recorder::unattended(services, deployment)
+        }
+    }
+
     /// Records an action of a user on the object of the request.
     pub async fn record(
         &self,
@@ -203,23 +251,58 @@ impl Recorder {
         status: StatusCode,
         code: Option<String>,
     ) {
-        let Tenant { cloud, project_id } = tenant.clone();
-        let known = Known {
-            user: user.to_owned(),
-            cloud,
-            project_id: Some(project_id),
-            named_project: None,
-        };
         let event = Recorded {
             action: action.to_owned(),
             target: &self.path,
             status,
             code,
         };
-        self.store(known, event).await;
+        let event = self.log(Known::of(user, tenant), event);
+        self.store(&event).await;
     }
 
-    async fn store(&self, known: Known, recorded: Recorded<'_>) {
+    /// Records the first use of a token, which is a login without a request of its own.
+    pub async fn record_first_use(&self, who: (&str, &Tenant)) {
+        let login = Recorder {
+            path: LOGIN_PATH.to_owned(),
+            ..self.clone()
+        };
+        login.record(who, FIRST_USE, StatusCode::OK, None).await;
+    }
+
+    /// Records a signal to a resource, with its outcome as of [`outcome`].
+    pub async fn record_signal(
+        &self,
+        (user, tenant): (&str, &Tenant),
+        resource: &str,
+        action: &str,
+        (status, code): (StatusCode, Option<String>),
+    ) {
+        let event = Recorded {
+            action: action.to_owned(),
+            target: &self.path,
+            status,
+            code,
+        };
+        let event = self.log(Known::of(user, tenant), event);
+        let rates = &self.services.stored_signals;
+        let has_room = || {
+            let resource = format!("{} {resource}", self.path);
+            rates.take(resource, Instant::now()).is_ok()
+        };
+        if status == StatusCode::ACCEPTED || has_room() {
+            self.store(&event).await;
+        }
+    }
+
+    fn has_room_for_refused_login(&self) -> bool {
+        let rates = &self.services.stored_refusals;
+        let address = AddressKey::of(self.address);
+        rates.take(address, Instant::now()).is_ok()
+    }
+
+    /// Writes an event to the server's log.
+    fn log(&self, known: Known, recorded: Recorded<'_>) -> NewAuditEvent {
         let event = AuditEvent {
             id: uuid::Uuid::now_v7().to_string(),
             time: now_text(),
@@ -230,7 +313,7 @@ impl Recorder {
             deployment: id_in(&self.path, "deployments"),
             status: u32::from(recorded.status.as_u16()),
             code: recorded.code,
-            request_id: self.request_id.clone(),
+            request_id: cut(&self.request_id),
         };
         tracing::info!(
             target: "audit",
@@ -244,15 +327,30 @@ impl Recorder {
             code = event.code,
             request_id = event.request_id,
         );
-        let new = NewAuditEvent {
+        NewAuditEvent {
             cloud: known.cloud,
             project_id: known.project_id,
             named_project: known.named_project,
             run: id_in(recorded.target, "runs").or_else(|| id_in(&self.path, "runs")),
             event,
-        };
-        if let Err(error) = self.services.store.audit_insert(&new).await {
+        }
+    }
+
+    async fn store(&self, event: &NewAuditEvent) {
+        if let Err(error) = self.services.store.audit_insert(event).await {
             tracing::error!("an audit event could not be stored: {error}");
+        }
+    }
+}
+
+/// Status and code of an event from the engine's answer. `done` is the status of a success.
+pub fn outcome<T>(answer: &engine::Result<T>, done: StatusCode) -> (StatusCode, Option<String>) {
+    match answer {
+        Ok(_) => (done, None),
+        Err(error) => {
+            let status = StatusCode::from_u16(error.status());
+            let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            (status, Some(error.code().to_owned()))
         }
     }
 }

@@ -23,10 +23,11 @@ use tower_sessions::{
     session::{self, Id},
     session_store,
 };
+use tracing::Instrument;
 
 use crate::{
     attempts::AddressKey,
-    audit::Who,
+    audit::{Recorder, Who},
     client::ClientAddress,
     codes,
     config::Config,
@@ -181,13 +182,32 @@ pub async fn check_token(services: &Services, login: &Login, parts: &mut Parts) 
     if !matches!(&checked, Err(error) if error.is(codes::NOT_SIGNED_IN)) {
         attempts.withdraw(place);
     }
-    checked.map(drop)
+    let (session, is_new) = checked?;
+    if is_new && let Some(recorder) = parts.extensions.get::<Recorder>() {
+        record_first_use(recorder.clone(), session).await;
+    }
+    Ok(())
+}
+
+/// Records the first use of a token, also if its client has left.
+async fn record_first_use(recorder: Recorder, session: openstack::Session) {
+    let Some(project) = session.project() else {
+        return;
+    };
+    let tenant = Tenant {
+        cloud: session.cloud().name.clone(),
+        project_id: project.id.clone(),
+    };
+    let user = session.user().name.clone();
+    let record = async move { recorder.record_first_use((user.as_str(), &tenant)).await };
+    let _recorded = tokio::spawn(record.in_current_span()).await;
 }
 
 /// The OpenStack session of a login, if the cloud accepts its token.
 pub async fn openstack_session(services: &Services, login: &Login) -> Result<openstack::Session> {
     let cloud = services.cloud(&login.cloud)?;
-    services.tokens.session(cloud, &login.token).await
+    let (session, _) = services.tokens.session(cloud, &login.token).await?;
+    Ok(session)
 }
 
 impl FromRequestParts<Services> for Member {

@@ -31,9 +31,9 @@ use tower_http::{
 use tower_sessions::{SessionManagerLayer, cookie::SameSite};
 
 use crate::{
-    attempts::Attempts, audit::EVENTS_MAX, auth, config::Config, designs::Designs, doors::Doors,
-    facts::Facts, headers, metrics, origin, pages, problem, rates::Rates, routes, serve,
-    services::Services, session_store::SealedStore, token_logins::TokenLogins, unattended,
+    attempts::Attempts, audit, auth, config::Config, designs::Designs, doors::Doors, facts::Facts,
+    headers, metrics, origin, pages, problem, rates::Rates, routes, serve, services::Services,
+    session_store::SealedStore, token_logins::TokenLogins, unattended,
 };
 
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
@@ -75,6 +75,8 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         wrong_signals: Attempts::new(config.address_failures),
         signals: Rates::new(routes::SIGNAL_BURST, routes::SIGNAL_EVERY),
         policy_signals: Rates::new(routes::POLICY_BURST, routes::POLICY_EVERY),
+        stored_signals: Rates::new(audit::SIGNAL_BURST, audit::SIGNAL_EVERY),
+        stored_refusals: Rates::new(audit::REFUSED_BURST, audit::REFUSED_EVERY),
         doors: Doors::new(config.logins, config.address_logins),
         designs: Designs::new(
             store.clone(),
@@ -324,7 +326,7 @@ async fn sweep(
         }
         let retention = jiff::SignedDuration::from_hours(24 * i64::from(audit_days));
         let before = (jiff::Timestamp::now() - retention).to_string();
-        if let Err(error) = operator.audit_sweep(&before, EVENTS_MAX).await {
+        if let Err(error) = operator.audit_sweep(&before, audit::EVENTS_MAX).await {
             tracing::warn!("old audit events could not be removed: {error}");
         }
         let before = (jiff::Timestamp::now() - PAUSED_SECRETS_KEPT).to_string();
@@ -356,19 +358,17 @@ mod tests {
     use tower::ServiceExt as _;
 
     use super::*;
-    use crate::audit::Who;
+    use crate::audit::{Recorder, Who};
 
     async fn fails() -> StatusCode {
         panic!("a fault of the handler")
     }
 
-    #[tokio::test]
-    async fn a_change_whose_handler_panics_is_answered_and_recorded() {
-        let folder = tempfile::tempdir().unwrap();
+    /// A server in a folder, with a cloud that does not answer.
+    async fn server(folder: &Path) -> Server {
         let text = "clouds:\n  test:\n    auth: {auth_url: 'http://127.0.0.1:9/v3'}\n";
-        fs::write(folder.path().join("clouds.yaml"), text).unwrap();
-        let setting =
-            |name: &str, file: &str| format!("--{name}={}", folder.path().join(file).display());
+        fs::write(folder.join("clouds.yaml"), text).unwrap();
+        let setting = |name: &str, file: &str| format!("--{name}={}", folder.join(file).display());
         let settings = [
             "stackloom".to_owned(),
             setting("clouds", "clouds.yaml"),
@@ -376,12 +376,52 @@ mod tests {
             setting("site", "site"),
             concat!("--catalog=", env!("CARGO_MANIFEST_DIR"), "/../catalog").to_owned(),
         ];
-        let server = build(Config::parse_from(settings)).await.unwrap();
-        let tenant = Tenant {
+        build(Config::parse_from(settings)).await.unwrap()
+    }
+
+    fn tenant() -> Tenant {
+        Tenant {
             cloud: "test".to_owned(),
             project_id: "shop".to_owned(),
+        }
+    }
+
+    /// The audit events of the project, newest first.
+    async fn trail(server: &Server) -> Vec<api::AuditEvent> {
+        let names = [(); 3].map(|()| String::new());
+        let store = &server.services.store;
+        let events = store.audit_list(&tenant(), &names, None, Page::ALL).await;
+        events.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_refused_signals_keeps_no_scaling_out_of_the_audit_trail() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = server(folder.path()).await;
+        let recorder = Recorder::unattended(&server.services, "d");
+        let signal = async |status| {
+            let tenant = tenant();
+            let who = ("demo", &tenant);
+            recorder
+                .record_signal(who, "up", "signal to `up`", (status, None))
+                .await;
         };
-        let owner = tenant.clone();
+        for _ in 0..audit::SIGNAL_BURST + 20 {
+            signal(StatusCode::FORBIDDEN).await;
+        }
+        signal(StatusCode::ACCEPTED).await;
+        let events = trail(&server).await;
+        assert_eq!(events[0].status, 202);
+        let refused = events.iter().filter(|event| event.status == 403).count();
+        assert_eq!(refused, audit::SIGNAL_BURST as usize);
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_change_whose_handler_panics_is_answered_and_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = server(folder.path()).await;
+        let owner = tenant();
         let broken = move |Extension(who): Extension<Who>| {
             who.is("demo", &owner);
             fails()
@@ -398,10 +438,7 @@ mod tests {
             .unwrap();
         let answer = router.oneshot(request).await.unwrap();
         assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
-        let store = &server.services.store;
-        let names = [(); 3].map(|()| String::new());
-        let events = store.audit_list(&tenant, &names, None, Page::ALL).await;
-        let events = events.unwrap();
+        let events = trail(&server).await;
         let [event] = events.as_slice() else {
             panic!("one event: {events:?}");
         };

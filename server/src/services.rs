@@ -9,7 +9,7 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    attempts::Attempts,
+    attempts::{AddressKey, Attempts},
     codes,
     config::Config,
     designs::Designs,
@@ -48,6 +48,12 @@ pub struct Services {
     /// Rate limits for signals to one policy.
     #[from_ref(skip)]
     pub policy_signals: Rates<String>,
+    /// Rate limits for stored audit events of signals to one resource.
+    #[from_ref(skip)]
+    pub stored_signals: Rates<String>,
+    /// Rate limits for stored audit events of logins that a limit refused.
+    #[from_ref(skip)]
+    pub stored_refusals: Rates<AddressKey>,
     /// Limits for logins in progress.
     pub doors: Doors,
     /// Stored designs.

@@ -50,8 +50,12 @@ impl TokenLogins {
         at.is_some_and(|at| at.elapsed() < REFUSED_FOR)
     }
 
-    /// The OpenStack session of a token that the cloud accepts.
-    pub async fn session(&self, cloud: &CloudConfig, token: &str) -> Result<openstack::Session> {
+    /// The OpenStack session of a token that the cloud accepts. True if the token was not known before.
+    pub async fn session(
+        &self,
+        cloud: &CloudConfig,
+        token: &str,
+    ) -> Result<(openstack::Session, bool)> {
         let key = key(&cloud.name, token);
         let known = self
             .known
@@ -64,19 +68,20 @@ impl TokenLogins {
             .as_ref()
             .filter(|known| known.checked.elapsed() < REMEMBERED_FOR)
         {
-            return Ok(known.session.clone());
+            return Ok((known.session.clone(), false));
         }
         match openstack::Session::from_token(cloud, Secret::new(token)).await {
             Ok(session) => {
-                self.remember(&session);
-                Ok(session)
+                let is_new = self.remember(&session);
+                Ok((session, is_new))
             }
             Err(error) if error.is_transient() && known.is_some() => {
                 tracing::warn!(
                     "cloud `{}` cannot check a token, which stays in use: {error}",
                     cloud.name
                 );
-                known.map(|known| known.session).ok_or_else(not_signed_in)
+                let known = known.map(|known| (known.session, false));
+                known.ok_or_else(not_signed_in)
             }
             Err(openstack::Error::WrongCredentials { .. }) => {
                 self.forget(&cloud.name, token);
@@ -86,8 +91,8 @@ impl TokenLogins {
         }
     }
 
-    /// Caches a session after a login, which saves the next check.
-    pub fn remember(&self, session: &openstack::Session) {
+    /// Caches a session after a login, which saves the next check. True if its token was not known before.
+    pub fn remember(&self, session: &openstack::Session) -> bool {
         let key = key(&session.cloud().name, session.token().expose());
         let known = Known {
             session: session.clone(),
@@ -100,7 +105,7 @@ impl TokenLogins {
         if all.len() >= REMEMBERED_MAX {
             all.clear();
         }
-        all.insert(key, known);
+        all.insert(key, known).is_none()
     }
 
     /// Removes a session, and refuses its token for some time.

@@ -16,7 +16,11 @@ use engine::{DueCheck, Tenant, slots::Slots};
 use jiff::Timestamp;
 use tokio::{sync::OwnedSemaphorePermit, task::JoinSet, time::MissedTickBehavior};
 
-use crate::{audit::Recorder, problem, services::Services};
+use crate::{
+    audit::{Recorder, outcome},
+    problem,
+    services::Services,
+};
 
 /// Interval of the look for checks that are due.
 const EVERY: Duration = Duration::from_secs(5);
@@ -135,14 +139,7 @@ async fn check_and_repair(services: &Services, due: &DueCheck) -> engine::Result
         .await
         .map_err(|error: problem::Error| engine::Error::Unavailable(error.sentences()))?;
     let started = engine.repair(actor, id, repair, cloud).await;
-    let (status, code) = match &started {
-        Ok(_) => (StatusCode::ACCEPTED, None),
-        Err(error) => {
-            let status =
-                StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            (status, Some(error.code().to_owned()))
-        }
-    };
+    let (status, code) = outcome(&started, StatusCode::ACCEPTED);
     let findings = checked.check.findings.len();
     let action = format!("repair after a check at an interval: {findings} found");
     Recorder::unattended(services, id)

@@ -123,7 +123,7 @@ pub fn EventTable(
     }
 }
 
-/// An action in words. One that has none is shown as the API has it.
+/// An action in words. One that has none here is shown as the API has it, with a capital letter.
 fn action(action: &str) -> String {
     // The end of a terminal has its duration at the end.
     if let Some(after) =
@@ -133,6 +133,7 @@ fn action(action: &str) -> String {
     }
     let words = match action {
         "POST /api/v1/login" => "Log in",
+        "login by X-Auth-Token" => "Log in with a token",
         "POST /api/v1/logout" => "Log out",
         "DELETE /api/v1/sessions/{id}" => "End a session",
         "POST /api/v1/designs" => "Create a design",
@@ -169,7 +170,9 @@ fn action(action: &str) -> String {
         "POST /api/v1/deployments/{id}/servers/{name}/console" => "Open a graphical console",
         other => other,
     };
-    words.to_owned()
+    let mut letters = words.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// The page of an event's target and its name, if it has a page.
@@ -198,6 +201,20 @@ mod tests {
         };
         assert_eq!(of("OPEN", ""), "Open a terminal");
         assert_eq!(of("CLOSE", " after 75 s"), "Close a terminal after 75 s");
+    }
+
+    #[test]
+    fn actions_of_machines_are_in_words() {
+        for (of, words) in [
+            ("login by X-Auth-Token", "Log in with a token"),
+            ("signal to `ready`", "Signal to `ready`"),
+            (
+                "signal: `up` scales `web` from 1 to 2 members",
+                "Signal: `up` scales `web` from 1 to 2 members",
+            ),
+        ] {
+            assert_eq!(action(of), words);
+        }
     }
 
     #[test]

@@ -10,12 +10,12 @@ pub struct AuditEvent {
     pub id: String,
     /// Time in RFC 3339.
     pub time: String,
-    /// The user's name.
+    /// The user's name. `(signed address)` for a signal.
     pub user: String,
     /// The client's address.
     #[serde(default)]
     pub address: Option<String>,
-    /// Method and path pattern of the request, such as `DELETE /api/v1/deployments/{id}`.
+    /// Method and path pattern of the request, such as `DELETE /api/v1/deployments/{id}`, or the action in words, such as `login by X-Auth-Token`.
     pub action: String,
     /// Path of the object that was changed or created.
     pub target: String,

@@ -37,6 +37,7 @@ pub async fn login(
     let request = read(request)?;
     let cloud = services.cloud(request.cloud())?;
     let (credentials, scope) = credentials(&request, cloud);
+    who.claims_to_be(&cloud.name, user_name(&request), scope.as_ref());
     let attempt = account(&request, cloud).map(|account| account.from(address));
     let place = AddressKey::of(address);
     let begun = services.attempts.begin_at(place, attempt, Instant::now());
@@ -52,7 +53,6 @@ pub async fn login(
         services.attempts.withdraw(place);
         attempt.inspect(|attempt| services.attempts.undecided(*attempt));
     })?;
-    who.claims_to_be(&cloud.name, user_name(&request), scope.as_ref());
     let opened = openstack::Session::login(cloud, &credentials, scope.as_ref()).await;
     if !matches!(opened, Err(openstack::Error::WrongCredentials { .. })) {
         services.attempts.withdraw(place);

@@ -4,10 +4,13 @@
 //! those of a server whose handle was replaced, do not delay right ones from there.
 //!
 //! A signal to a policy scales its group with the standing permission of the deployment.
+//!
+//! Signals with a right signature are audit events, unless they have no effect. Their sender has no name ([`SENDER`]).
 
 use std::time::{Duration, Instant};
 
 use axum::{
+    Extension,
     body::Body,
     extract::{Path, Query, State},
     http::{HeaderMap, StatusCode},
@@ -16,11 +19,12 @@ use axum::{
 use engine::{PolicySignal, SignalReceiver};
 use serde::Deserialize;
 use store::SignalTarget;
+use tower_http::request_id::RequestId;
 use tracing::Instrument;
 
 use crate::{
     attempts::AddressKey,
-    audit::Recorder,
+    audit::{Recorder, outcome},
     auth::TOKEN_HEADER,
     client::ClientAddress,
     codes,
@@ -44,6 +48,9 @@ const RUNS_FOR: Duration = Duration::from_secs(30);
 /// Largest body of a signal to a policy, in bytes. Alertmanager sends all alerts of a group in one.
 const ALARM_BYTES_MAX: usize = 256 * 1024;
 
+/// The user of a signal in the audit trail, if the signal does not act with somebody's permission.
+const SENDER: &str = "(signed address)";
+
 /// The signature in the query, for senders that set no headers.
 #[derive(Deserialize)]
 pub struct Signature {
@@ -54,6 +61,7 @@ pub struct Signature {
 pub async fn receive(
     State(services): State<Services>,
     ClientAddress(address): ClientAddress,
+    Extension(request_id): Extension<RequestId>,
     Path(name): Path<String>,
     Query(query): Query<Signature>,
     headers: HeaderMap,
@@ -81,38 +89,62 @@ pub async fn receive(
     let target = target.map_err(failed)?;
     services.signals.take(name.clone(), now).map_err(too_many)?;
     let receiver = services.engine.signal_receiver(&target).await;
-    match receiver.map_err(failed)? {
+    let receiver = receiver.map_err(failed)?;
+    let (bytes_max, hint) = match receiver {
         SignalReceiver::Handle => {
             let hint = "Leave the data of the signal on the server.";
-            let body = read(body, engine::SIGNAL_BYTES_MAX, hint).await?;
-            let stored = services.engine.signal(&target, &body).await;
-            stored.map_err(failed)?;
-            Ok("signalled\n".into_response())
+            (engine::SIGNAL_BYTES_MAX, hint)
         }
         SignalReceiver::Policy => {
             services.policy_signals.take(name, now).map_err(too_many)?;
             let hint = "Group the alerts into smaller notifications.";
-            let body = read(body, ALARM_BYTES_MAX, hint).await?;
-            let signalled = services.engine.policy_signal(&target, &body).await;
-            match signalled.map_err(failed)? {
-                PolicySignal::Nothing(why) => Ok(told(StatusCode::OK, &why)),
-                PolicySignal::Scaling(scaling) => {
-                    let all = services.clone();
-                    let work = async move { scale(&all, &target, *scaling).await };
-                    // An alarm that does not wait for the answer must end neither the work nor its record.
-                    let done = tokio::spawn(work.in_current_span()).await;
-                    let done =
-                        done.map_err(|error| Error::internal("a group was scaled", error))?;
-                    done?.map_err(failed)
-                }
-            }
+            (ALARM_BYTES_MAX, hint)
         }
-    }
+    };
+    let body = read(body, bytes_max, hint).await?;
+    let recorder = Recorder::of_signal(&services, &target.deployment, address, &request_id);
+    // A sender that does not wait for the answer must end neither the work nor its record.
+    let work = act(services.clone(), recorder, target, receiver, body);
+    let done = tokio::spawn(work.in_current_span()).await;
+    let done = done.map_err(|error| Error::internal("receiving a signal", error))?;
+    done?.map_err(failed)
+}
+
+/// Acts on a signal and records it. The outer error is that of reading the cloud's facts.
+async fn act(
+    services: Services,
+    recorder: Recorder,
+    target: SignalTarget,
+    receiver: SignalReceiver,
+    body: Vec<u8>,
+) -> Result<engine::Result<Response>> {
+    let engine = &services.engine;
+    let done = match receiver {
+        SignalReceiver::Handle => {
+            let stored = engine.signal(&target, &body).await;
+            stored.map(|()| "signalled\n".into_response())
+        }
+        SignalReceiver::Policy => match engine.policy_signal(&target, &body).await {
+            Ok(PolicySignal::Nothing(why)) => return Ok(Ok(told(StatusCode::OK, &why))),
+            Ok(PolicySignal::Scaling(scaling)) => {
+                return scale(&services, &recorder, &target, *scaling).await;
+            }
+            Err(error) => Err(error),
+        },
+    };
+    let action = format!("signal to `{}`", target.resource);
+    let outcome = outcome(&done, StatusCode::OK);
+    let who = (SENDER, &target.tenant);
+    recorder
+        .record_signal(who, &target.resource, &action, outcome)
+        .await;
+    Ok(done)
 }
 
 /// Scales with a permission. The outer error is that of reading the cloud's facts.
 async fn scale(
     services: &Services,
+    recorder: &Recorder,
     target: &SignalTarget,
     scaling: engine::PermittedScaling,
 ) -> Result<engine::Result<Response>> {
@@ -122,16 +154,11 @@ async fn scale(
     let started = engine
         .scale(actor, id, &scaling.group, scaling.request, cloud)
         .await;
-    let code = started.as_ref().err().map(|error| error.code().to_owned());
-    let status = match &started {
-        Ok(_) => StatusCode::ACCEPTED,
-        Err(error) => {
-            StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-        }
-    };
     let action = format!("signal: {}", scaling.summary);
-    Recorder::unattended(services, id)
-        .record((actor.user.as_str(), &actor.tenant), &action, status, code)
+    let outcome = outcome(&started, StatusCode::ACCEPTED);
+    let who = (actor.user.as_str(), &actor.tenant);
+    recorder
+        .record_signal(who, &target.resource, &action, outcome)
         .await;
     Ok(started.map(|started| {
         let text = format!("{}; run {}", scaling.summary, started.run);

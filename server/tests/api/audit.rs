@@ -1,5 +1,6 @@
 //! The audit trail: logins, refusals and changes of a project, for its members.
 
+use futures::future::join_all;
 use lab::{CallFault, Fault, Lab};
 use serde_json::{Value, json};
 use tokio::{
@@ -8,6 +9,7 @@ use tokio::{
 };
 
 use crate::{
+    keystone,
     lab::{ended, stack_with},
     stack::{Client, Stack, cookie, credentials, json, problem, until},
 };
@@ -167,6 +169,35 @@ async fn the_members_of_a_project_see_who_failed_to_log_in_to_it() {
     assert_eq!(trail(&demo).await, expected);
     let other = stack.login("other").await;
     assert_eq!(trail(&other).await, [login("other", 200, "")]);
+}
+
+#[tokio::test]
+async fn the_first_use_of_a_token_is_a_login() {
+    let stack = Stack::start().await;
+    let list = |user: &str, project: &str| {
+        let request = stack
+            .stranger()
+            .request(reqwest::Method::GET, "/api/v1/designs");
+        let request = request.header("x-auth-token", keystone::token(user, project));
+        request.header("x-stackloom-cloud", "test").send()
+    };
+    let together = join_all((0..3).map(|_| list("ada", "demo"))).await;
+    for answer in together {
+        assert_eq!(answer.unwrap().status(), 200);
+    }
+    assert_eq!(list("ada", "demo").await.unwrap().status(), 200);
+    assert_eq!(list("other", "other").await.unwrap().status(), 200);
+    // The token of a login is known, so its use is no second one.
+    let demo = stack.login("demo").await;
+    assert_eq!(list("demo", "demo").await.unwrap().status(), 200);
+
+    let login =
+        |user: &str, action: &str| (user.to_owned(), action.to_owned(), 200_u64, String::new());
+    let expected = [
+        login("ada", "login by X-Auth-Token"),
+        login("demo", "POST /api/v1/login"),
+    ];
+    assert_eq!(trail(&demo).await, expected);
 }
 
 #[tokio::test]

@@ -166,14 +166,23 @@ async fn a_policys_url_scales_the_group_as_alertmanager_asks() {
     let permission = "/api/v1/deployments/{id}/permission";
     for expected in [
         (format!("POST {permission}"), 200),
-        (
-            "signal: `up` scales `web` from 1 to 2 members".to_owned(),
-            202,
-        ),
         (format!("DELETE {permission}"), 204),
     ] {
         assert!(trail.contains(&expected), "{trail:?}");
     }
+    // Signals without an effect and with a wrong signature are no events.
+    let signals = trail.iter().filter(|(action, _)| action.contains("signal"));
+    let signals: Vec<_> = signals
+        .map(|(action, status)| (action.as_str(), *status))
+        .collect();
+    let expected = [
+        ("signal to `up`", 403),
+        ("signal: `up` scales `web` from 1 to 2 members", 202),
+        ("signal to `up`", 409),
+        ("signal to `up`", 422),
+        ("signal to `up`", 403),
+    ];
+    assert_eq!(signals, expected);
 }
 
 #[tokio::test]

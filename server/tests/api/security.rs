@@ -198,6 +198,36 @@ async fn who_guesses_has_to_wait_and_nobody_else_has() {
 }
 
 #[tokio::test]
+async fn a_flood_of_logins_that_a_limit_refuses_leaves_a_few_events() {
+    const LARGE: usize = 1000;
+    let stack = Stack::start().await;
+    let wrong = credentials("ada", "a guess", "demo");
+    let mut refused = 0;
+    // Each failure doubles the wait, so that soon all are refused.
+    while refused < 30 {
+        let request = stack.stranger().request(Method::POST, "/api/v1/login");
+        let request = request.header("x-request-id", "x".repeat(LARGE));
+        let answer = request.json(&wrong).send().await.unwrap();
+        if answer.status() == 429 {
+            refused += 1;
+        }
+    }
+    let demo = stack.login("demo").await;
+    let events = json(demo.get("/api/v1/audit").await, 200).await;
+    let events = events.as_array().unwrap().iter();
+    let events: Vec<_> = events
+        .filter(|event| event["code"] == "too-many-attempts")
+        .collect();
+    assert!((10..20).contains(&events.len()), "{events:?}");
+    for event in events {
+        assert_eq!(event["user"], "ada");
+        assert_eq!(event["action"], "POST /api/v1/login");
+        assert_eq!(event["status"], 429);
+        assert!(event["request_id"].as_str().unwrap().len() < LARGE);
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_somebody_else_chose_is_not_taken_over() {
     let stack = Stack::start().await;
     let planted = "stackloom_session=QUFBQUFBQUFBQUFBQUFBQQ";

@@ -109,6 +109,51 @@ async fn a_server_signals_without_a_login() {
     assert!(!audit.to_string().contains("/signal"), "{audit}");
 }
 
+/// Action, user, status and deployment of each signal in the audit trail, oldest first.
+async fn recorded(browser: &Client) -> Vec<(String, String, u64, String)> {
+    let events = json(browser.get("/api/v1/audit?limit=1000").await, 200).await;
+    let text = |event: &Value, field: &str| event[field].as_str().unwrap_or_default().to_owned();
+    let events = events.as_array().unwrap().iter().rev();
+    let signals = events.filter(|event| text(event, "action").starts_with("signal"));
+    signals
+        .map(|event| {
+            assert_eq!(event["address"], "127.0.0.1", "{event}");
+            assert!(!text(event, "request_id").is_empty(), "{event}");
+            let (action, user) = (text(event, "action"), text(event, "user"));
+            let status = event["status"].as_u64().unwrap();
+            (action, user, status, text(event, "deployment"))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn signals_are_in_the_audit_trail_of_their_project_and_wrong_signatures_are_not() {
+    let handle = Handle::deployed().await;
+    assert_eq!(handle.signal("{}").await.status(), StatusCode::OK);
+    let invalid = handle.signal(r#"{"status": "MAYBE"}"#).await;
+    assert_eq!(problem(invalid).await.0, 422);
+    let wrong = handle.request("guess").send().await.unwrap();
+    assert_eq!(problem(wrong).await.0, 404);
+    let server = handle.stack.stranger();
+    let other = server.request(Method::POST, &handle.other).send().await;
+    assert_eq!(other.unwrap().status(), StatusCode::OK);
+
+    let deployment = handle.deployment.rsplit('/').next().unwrap();
+    let event = |resource: &str, status: u64| {
+        let action = format!("signal to `{resource}`");
+        let user = "(signed address)".to_owned();
+        (action, user, status, deployment.to_owned())
+    };
+    let expected = [
+        event("handle", 200),
+        event("handle", 422),
+        event("other", 200),
+    ];
+    assert_eq!(recorded(&handle.browser).await, expected);
+    let stranger = handle.stack.login("other").await;
+    assert!(recorded(&stranger).await.is_empty());
+}
+
 #[tokio::test]
 async fn wrong_and_old_addresses_get_the_same_answer() {
     let handle = Handle::deployed().await;
@@ -171,6 +216,8 @@ async fn a_flood_of_signals_gets_clear_answers_and_harms_nobody() {
     }
     assert!(taken >= 100, "{taken}");
     assert!(refused > 0, "{refused}");
+    let events = recorded(&handle.browser).await;
+    assert_eq!(events.len(), 100, "a flood does not fill the audit trail");
     // Another resource, from the same machine.
     let server = handle.stack.stranger();
     let other = server

@@ -66,18 +66,42 @@ async fn events_whose_notices_were_missed_are_found_in_storage() {
     assert_eq!(batch[0].seq, 2);
 }
 
-#[tokio::test]
-async fn who_begins_to_listen_finds_what_was_told_before() {
-    let database = Database::postgres().await;
-    begin(&database.store).await;
+/// Stores a line as a server does whose notices are lost.
+async fn append(store: &Store, number: usize) {
     let write = store::Write {
         tenant: tenant(),
         run: "r".into(),
         fence: 0,
-        entries: vec![line(1)],
+        entries: vec![line(number)],
     };
-    let mut appender = database.store.appender(LogQuota::NONE);
+    let mut appender = store.appender(LogQuota::NONE);
     appender.append(&[&write]).await.unwrap();
+}
+
+/// This takes the five seconds between two looks.
+#[tokio::test]
+async fn a_viewer_gets_an_event_whose_notice_was_lost_some_seconds_later() {
+    let database = Database::postgres().await;
+    begin(&database.store).await;
+    append(&database.store, 1).await;
+    let runs = Arc::<Notify>::default();
+    let store = database.store.clone();
+    let journal = Journal::start(store, LogQuota::NONE, LIMIT, runs.clone());
+    // It begins to listen with a look, which this viewer must not get the event from.
+    let listening = tokio::time::timeout(LIMIT, runs.notified()).await;
+    listening.expect("it listens");
+    let mut viewer = live_viewer(&journal, 1);
+    append(&database.store, 2).await;
+    let batch = tokio::time::timeout(LIMIT, viewer.next()).await;
+    let batch = batch.expect("it is found").unwrap().unwrap();
+    assert_eq!(batch[0].seq, 2);
+}
+
+#[tokio::test]
+async fn who_begins_to_listen_finds_what_was_told_before() {
+    let database = Database::postgres().await;
+    begin(&database.store).await;
+    append(&database.store, 1).await;
     // Nothing looks at storage for this hub at an interval, and no notice will come.
     let hub = Arc::<Hub>::default();
     let mut viewer = hub.watch(&tenant(), "r");
