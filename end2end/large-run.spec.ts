@@ -62,6 +62,7 @@ test('the list, the graph and the timeline of a run of 2,000 steps stay small @f
     expect(lines, 'lines that begin near each other share a path').toBeGreaterThan(4);
     expect(lines).toBeLessThan(50);
     const shown = async () => new Set(await nodes.evaluateAll((all) => all.map((one) => one.getAttribute('data-graph-step'))));
+    await expect.poll(async () => (await shown()).size, 'the steps in view, beside the selected one').toBeGreaterThan(10);
     const above = await shown();
     expect(above.size).toBeLessThan(500);
     await shoot(page, 'large-run-graph');

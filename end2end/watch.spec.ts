@@ -36,8 +36,8 @@ done`;
 
 const stream = /\/api\/v1\/runs\/[^/]+\/stream/;
 
-/** The page's message without a connection. */
-const lost = (page: Page): Locator => page.getByText('Connection lost. Reconnecting');
+/** The page's message without a connection: of the run, or of the whole page in the top bar. */
+const lost = (page: Page): Locator => page.getByText(/Connection lost\. Reconnecting|^No connection$/);
 
 /** Numbers of the page's websockets for events from now on. */
 function sockets(page: Page): { opened: number; closed: number } {
@@ -146,6 +146,28 @@ const pause = (seconds: number) => `heat_template_version: 2021-04-16
 resources:
   pause: {type: OS::Heat::Delay, properties: {min_wait: ${seconds}}}
 `;
+
+test('a lost connection is told once, by the top bar if the whole page has none', async ({ page }) => {
+  await login(page);
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'once', template: pause(10), parameters: {} });
+  const cable = await network();
+  const streams = sockets(page);
+  await page.goto(`${cable.address}/runs/${run}`);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'running');
+  await expect.poll(() => streams.opened).toBeGreaterThan(0);
+  cable.cut();
+  await expect(lost(page)).toBeVisible();
+  await expect.poll(() => streams.closed, 'the websocket is closed').toBeGreaterThan(0);
+  // A read finds no server.
+  await page.evaluate(() => void window.dispatchEvent(new Event('focus')));
+  await expect(page.getByRole('banner').getByText('No connection')).toBeVisible();
+  await expect(lost(page)).toHaveCount(1);
+  cable.mend();
+  await expect(lost(page)).toHaveCount(0);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
+  const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, removal.run);
+});
 
 test('a page that is told to ask again does so', async ({ page }) => {
   await login(page);

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use super::{RunView, away::NotifyButton, feed::Freshness};
 use crate::{
     client,
+    connection::use_connection,
     pages::deployment::design::{DesignVersionLink, known_design},
     session::use_session,
     time::{self, Ago},
@@ -103,7 +104,10 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             }
         })
     };
+    let connection = use_connection();
     let freshness = move || match view.feed.freshness.get() {
+        // The top bar says it for the whole page.
+        Freshness::Lost if connection.is_lost() => None,
         Freshness::Lost => Some(view! {
             <span class="run-lost" role="status"><Icon name="wifi-off" />"Connection lost. Reconnecting; no events will be lost."</span>
         }),

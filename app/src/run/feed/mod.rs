@@ -25,7 +25,7 @@ use super::{
     log_store::LogStore,
     model::{Model, Sequence},
 };
-use crate::{browser, client};
+use crate::{browser, client, connection::use_connection};
 
 /// Number of events per REST request.
 const PAGE: u32 = 5_000;
@@ -105,6 +105,7 @@ impl Feed {
             feed.model.set(None);
             feed.load();
         });
+        use_connection().on_return(move || feed.watch());
         Effect::new(move |_| {
             let watch = set_interval_with_handle(
                 move || {
@@ -116,13 +117,11 @@ impl Feed {
             );
             let visible =
                 window_event_listener(leptos::ev::visibilitychange, move |_| feed.watch());
-            let online = window_event_listener(leptos::ev::online, move |_| feed.watch());
             on_cleanup(move || {
                 if let Ok(watch) = watch {
                     watch.clear();
                 }
                 visible.remove();
-                online.remove();
             });
         });
         feed
