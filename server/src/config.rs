@@ -113,7 +113,7 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_LOGIN_TIMEOUT", default_value_t = Seconds(openstack::config::LOGIN_TIMEOUT))]
     pub login_timeout: Seconds,
 
-    /// Reads and logins of one cloud that are under way at the same time.
+    /// Reads of one cloud, and calls to its Keystone such as logins, that are under way at the same time.
     #[arg(long, env = "STACKLOOM_CLOUD_CALLS", default_value_t = openstack::config::PARALLEL_CALLS)]
     pub cloud_calls: usize,
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct LiveResource {
     /// Name of its resource.
     pub name: String,
-    /// True if it is gone from the cloud. Then all other fields are absent.
+    /// True if it is gone from the cloud. Then all other fields but the name are absent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_gone: bool,
     /// Status in the words of its service, such as `ACTIVE` or `in-use`; of a load balancer and its parts the provisioning
@@ -22,7 +22,7 @@ pub struct LiveResource {
     /// Its addresses; of a subnet the range.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<String>,
-    /// Attachments: names of resources of the deployment, or the cloud's names of others.
+    /// Attachments: names of resources of the deployment; of others an address or the id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached_to: Vec<String>,
 }

@@ -7,8 +7,8 @@ use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 
 /// The resources of a deployment that have a status or an address in the cloud, with their present state.
 ///
-/// Servers have their own list, `/api/v1/deployments/{id}/servers`. The list contains at most 1,000 resources of a type
-/// of Neutron, and the members and rules of at most 10 pools and L7 policies.
+/// Servers have their own list, `/api/v1/deployments/{id}/servers`. This one contains at most 1,000 resources of each
+/// type of Neutron, the members of at most 10 pools and the rules of at most 10 L7 policies.
 #[utoipa::path(get, path = "/api/v1/deployments/{id}/live", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Vec<LiveResource>)))]
 pub async fn list(
     State(services): State<Services>,

@@ -9,10 +9,10 @@
 //!         all ended  |  |                        (also from failing)
 //!   succeeded <------+  +- token ends -> paused -- Resume --> where it was
 //!
-//!   waiting -> ready -> running -> succeeded | failed | cancelled
-//!                          ^  |                      a step that never started: skipped
-//!                          |  v
-//!                        retrying
+//!   waiting -> queued -> running -> succeeded | failed | cancelled
+//!                           ^  |                      a step that never started: skipped
+//!                           |  v
+//!                         retrying
 //! ```
 //!
 //! After a failure or a cancellation (failing, cancelling) no new step starts, except always-run steps: each of them

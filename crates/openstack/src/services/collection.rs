@@ -103,7 +103,11 @@ impl<'a> Records<'a> {
     /// A call to the collection, or to the path `rest` below it.
     pub(crate) fn call(&self, method: Method, rest: &[&str]) -> Call<'a> {
         let path: Vec<&str> = self.of.segments().chain(rest.iter().copied()).collect();
-        let call = self.session.call(self.of.service, method, &path);
+        self.call_at(method, &path)
+    }
+
+    fn call_at(&self, method: Method, path: &[&str]) -> Call<'a> {
+        let call = self.session.call(self.of.service, method, path);
         match self.of.version {
             Some(version) => call.microversion(version),
             None => call,
@@ -128,7 +132,7 @@ impl<'a> Records<'a> {
             }
         });
         let path: Vec<&str> = path.collect();
-        let call = self.session.call(self.of.service, Method::GET, &path);
+        let call = self.call_at(Method::GET, &path);
         call.list(self.of.list_key).await
     }
 

@@ -21,10 +21,10 @@ pub struct ConnectionSettings {
     pub tls: Tls,
     /// Time limit of one call. Default: 60 s.
     pub timeout: Duration,
-    /// Maximum number of concurrent reads and logins over all sessions. Default: [`PARALLEL_CALLS`].
+    /// Maximum number of concurrent reads and calls to Keystone over all sessions. Default: [`PARALLEL_CALLS`].
     pub parallel_calls: usize,
-    /// Maximum number of concurrent changes at one service, beside the reads. Default: [`PARALLEL_CHANGES`]. The limit
-    /// starts at 2 and grows while the throughput of the service grows.
+    /// Maximum number of concurrent changes at one service other than Keystone, beside the reads. Default:
+    /// [`PARALLEL_CHANGES`]. The limit starts at 2 and grows while the throughput of the service grows.
     pub parallel_changes: usize,
 }
 

@@ -1,9 +1,9 @@
 //! HTTP exchanges with a cloud: limited in number, traced, without redirects.
 //!
-//! Each cloud has one transport, whose connections all sessions share. At most `parallel_calls` reads and logins run at
-//! once, and beside them at most `parallel_changes` changes per service ([`super::concurrency`]); the others wait, so
-//! that the API servers are not overloaded. Reads do not wait behind changes: two services at their limit took all
-//! places, and a poll that had to wait for one found out late which resources were ready.
+//! Each cloud has one transport, whose connections all sessions share. At most `parallel_calls` reads and calls to
+//! Keystone run at once, and beside them at most `parallel_changes` changes per other service ([`super::concurrency`]).
+//! The others wait, so that the API servers are not overloaded. Reads do not wait behind changes: a poll that waits for
+//! the changes of other services finds out late which resources are ready.
 //!
 //! Reads (GET, HEAD) are retried a few times after short pauses if the service is busy or the connection breaks.
 //! Changes are sent once, since only the caller can determine whether a change took effect.
@@ -45,9 +45,9 @@ pub(crate) struct Transport {
     client: reqwest::Client,
     /// The time limit of one call.
     timeout: Duration,
-    /// Limit of concurrent reads and logins.
+    /// Limit of concurrent reads and calls to Keystone.
     reads: Semaphore,
-    /// Limits of concurrent changes, by service.
+    /// Limits of concurrent changes, by service. Keystone has none.
     changes: Mutex<HashMap<Service, Arc<Limiter>>>,
     changes_max: usize,
     /// Number of requests sent so far.
@@ -181,7 +181,7 @@ impl Transport {
         .await
     }
 
-    /// The limiter of a changing call. `None` for reads and logins.
+    /// The limiter of a changing call. `None` for reads and for calls to Keystone, such as logins.
     fn limiter(&self, service: Service, method: &Method) -> Option<Arc<Limiter>> {
         // Logins do not conflict with other calls.
         if matches!(*method, Method::GET | Method::HEAD) || service == Service::Identity {

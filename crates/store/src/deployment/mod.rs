@@ -259,7 +259,7 @@ impl Transaction {
         row.and_then(count).map_err(self.failed())
     }
 
-    /// Inserts a busy deployment. [`Outcome::Conflict`] where a live deployment has the name.
+    /// Inserts a running deployment. [`Outcome::Conflict`] where a live deployment has the name.
     ///
     /// # Errors
     /// If the database fails.

@@ -135,7 +135,7 @@ pub fn unreadable_error() -> Error {
     Error::at("answering")(sqlx::Error::Decode("no JSON".into()))
 }
 
-/// Inserts a busy deployment of an empty template.
+/// Inserts a running deployment of an empty template.
 pub async fn deployment_insert(store: &Store, tenant: &Tenant, id: &str) {
     let mut transaction = store.begin("testing").await.expect("a transaction");
     let content = DeploymentContent {
@@ -187,7 +187,7 @@ pub async fn run_insert(
     }
 }
 
-/// Inserts a busy deployment of an empty template, and its queued run without steps.
+/// Inserts a running deployment of an empty template, and its queued run without steps.
 pub async fn deployment_insert_with_run(
     store: &Store,
     tenant: &Tenant,

@@ -141,7 +141,7 @@ fn states(run: &Run) -> (RunState, Vec<StepState>) {
     )
 }
 
-/// The states in the journal after these moves. A waiting step whose ready move was omitted counts as waiting.
+/// The states in the journal after these moves. A waiting step whose queued move was omitted counts as waiting.
 fn replay(before: &Run, moves: &[Move]) -> (RunState, Vec<StepState>) {
     let (mut run, mut steps) = states(before);
     for entry in moves {

@@ -1,4 +1,4 @@
-//! Consequences of each event: steps that are skipped, ready or started, and the state of the run.
+//! Consequences of each event: steps that are skipped, queued or started, and the state of the run.
 
 use api::{RunState, StepState};
 
@@ -43,8 +43,8 @@ impl Transition<'_> {
         }
     }
 
-    /// Makes unblocked steps ready, and starts them up to the limit. A step that starts at once is never ready in the
-    /// journal: this saves one move.
+    /// Queues unblocked steps, and starts them up to the limit. A step that starts at once is never queued in the journal:
+    /// this saves one move.
     fn start_ready(&mut self) {
         let freed = std::mem::take(&mut self.run.ledger.free);
         for &step in &freed {
@@ -60,7 +60,7 @@ impl Transition<'_> {
                 self.begin(step);
             }
         }
-        // The others were written to the journal when they became ready.
+        // The others were written to the journal when they were queued.
         for step in freed {
             if self.run.steps[step].state == StepState::Queued {
                 self.to(step, StepState::Queued, None);
