@@ -66,9 +66,12 @@ test('a command runs on chosen servers, and the run names the one that failed', 
     await page.emulateMedia({ colorScheme: 'light' });
   });
 
+  let command = '';
   await test.step('the run page shows the output live, and what failed', async () => {
     await start.click();
     await expect(page).toHaveURL(/\/runs\//);
+    command = page.url();
+    await expect(page.getByRole('note').filter({ hasText: 'the newest is' })).toHaveCount(0);
     await expect(page.getByRole('heading', { level: 1 })).toContainText('commands');
     await expect(page.getByText('greetings from commands-gate').first()).toBeVisible({ timeout: 120_000 });
     const cause = page.getByTestId('cause');
@@ -92,4 +95,10 @@ test('a command runs on chosen servers, and the run names the one that failed', 
 
   const removal = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, removal.run);
+
+  await test.step('after a change of the deployment, the page of the command shows the past', async () => {
+    await page.goto(command);
+    const note = page.getByRole('note').filter({ hasText: 'Run 3 of 4; the newest is' });
+    await expect(note.getByRole('link', { name: 'Undeploy by demo' })).toHaveAttribute('href', `/runs/${removal.run}`);
+  });
 });

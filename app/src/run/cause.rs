@@ -383,7 +383,7 @@ fn ConsoleButton(
     });
     move || {
         // A later run can have replaced the server.
-        let is_offered = session.can_change() && view.is_latest();
+        let is_offered = session.can_change() && view.is_present();
         let (deployment, server) = server.get().filter(|_| is_offered)?;
         let label = format!("Console log of {server}");
         Some(view! {

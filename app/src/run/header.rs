@@ -86,7 +86,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
         let standing = view
             .standing
             .get()
-            .filter(|it| it.is_newest() && it.count > 1)?;
+            .filter(|it| it.is_present() && it.count > 1)?;
         Some(view! { <span>{format!("run {} of {}", standing.number, standing.count)}</span> })
     };
     let bar = move || {

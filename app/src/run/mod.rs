@@ -115,6 +115,12 @@ impl RunView {
             .with(|standing| standing.as_ref().is_some_and(Standing::is_newest))
     }
 
+    /// True if the deployment was not changed after this run. Tracks.
+    pub fn is_present(self) -> bool {
+        self.standing
+            .with(|standing| standing.as_ref().is_some_and(Standing::is_present))
+    }
+
     /// True if the user may change the deployment, and it is neither busy nor undeployed nor suspended, in whole or in part.
     /// Tracks.
     pub fn can_change(self) -> bool {

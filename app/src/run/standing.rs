@@ -1,7 +1,8 @@
 //! Position of a run among the runs of its deployment, and the note on the page of an older one.
 //!
 //! Only the newest run can be resumed, rolled back or followed by an undeploy, so the page of an older run shows the
-//! past and leads to the newest.
+//! past and leads to the newest. Commands, snapshots and restorations are not replaced, but a later change of the
+//! deployment makes their pages show the past, too.
 
 use api::Run;
 use leptos::prelude::*;
@@ -23,7 +24,7 @@ pub struct Standing {
     pub number: usize,
     /// Number of runs.
     pub count: usize,
-    /// The newer run to look at. `None` if this run is the newest. Commands and snapshots do not replace a change.
+    /// The newest change of the deployment, if it came after this run. Commands and snapshots are no changes.
     pub newest: Option<Run>,
     /// True for a command, a snapshot or a restoration: it does not change the deployment's state, so that nothing follows from
     /// its failure, and it is not resumed.
@@ -37,13 +38,12 @@ impl Standing {
     pub fn of(runs: &[Run], id: &str) -> Option<Standing> {
         let newer = runs.iter().position(|run| run.id == id)?;
         let keeps_deployment = runs[newer].kind.keeps_deployment();
-        let replaces = |run: &&Run| !run.kind.keeps_deployment();
         Some(Standing {
             number: runs.len() - newer,
             count: runs.len(),
             newest: runs[..newer]
                 .iter()
-                .find(|run| !keeps_deployment && replaces(run))
+                .find(|run| !run.kind.keeps_deployment())
                 .cloned(),
             keeps_deployment,
             rolls_back_to: can_roll_back_to(&runs[newer], runs)
@@ -51,13 +51,18 @@ impl Standing {
         })
     }
 
-    /// True if the run is the newest.
+    /// True if no newer run has replaced this one.
     pub fn is_newest(&self) -> bool {
+        self.keeps_deployment || self.is_present()
+    }
+
+    /// True if the deployment was not changed after this run, so that its resources are those of the run.
+    pub fn is_present(&self) -> bool {
         self.newest.is_none()
     }
 }
 
-/// Note with a link to the newest run, or nothing on the page of the newest.
+/// Note with a link to the newest change, or nothing if the deployment was not changed after this run.
 #[component]
 pub fn OldRunNote(view: RunView) -> impl IntoView {
     move || {
@@ -140,5 +145,7 @@ mod tests {
         let later = [run("d"), runs[0].clone()];
         let old = Standing::of(&later, "c").expect("it is in the list");
         assert!(old.is_newest(), "nothing replaces a command");
+        assert!(!old.is_present(), "the deployment was changed after it");
+        assert_eq!(old.newest.map(|run| run.id).as_deref(), Some("d"));
     }
 }
