@@ -89,6 +89,7 @@ resources:
     type: OS::Nova::Server
     properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
   late: {type: OS::Neutron::Net, depends_on: web}
+  pause: {type: OS::Heat::Delay, properties: {min_wait: 5}}
 `;
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'building', template });
   await page.goto(`/runs/${run}`);
@@ -97,6 +98,19 @@ resources:
   await step('late:create').click();
   await expect(page.locator('.step-detail')).toContainText(/Waits for.*web:create.*Running.*web: the server is in state BUILD/s);
   await shoot(page, 'run-waits-for-the-cloud');
+
+  await test.step('also on a page that is opened after many other events', async () => {
+    await expect(step('pause:create')).toHaveAttribute('data-state', 'succeeded', { timeout: 30_000 });
+    const [last] = await api<{ type: string; step?: string }[]>(page, 'GET', `/runs/${run}/events?before=1000000&limit=1`);
+    expect(last).not.toMatchObject({ type: 'log', step: 'web:create' });
+    // As if the page had only one event at the end of the run.
+    await page.route(`**/api/v1/runs/${run}/events?*`, (route) => {
+      return route.continue({ url: route.request().url().replace('limit=2000', 'limit=1') });
+    });
+    await page.reload();
+    await expect(step('web:create').locator('.step-note')).toContainText('web: the server is in state BUILD');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
   await cancel(page);
   await expectTab(page, 'cancelled', 'building');
   await clearFaults(request);

@@ -1,11 +1,11 @@
 //! The part of a run that lies before the page was opened.
 //!
-//! The page opens a run at its end: the last lines, and all moves, which are few. Older lines are fetched when a user scrolls up
-//! to them. For a link or a hit far back, only the lines around it are fetched, and from there the lines in both directions.
-//! The lines of a step are fetched apart from the others when only they are shown. A download comes from the server as a file,
-//! see [`client::log_file`].
+//! The page opens a run at its end: the last lines, and all moves, which are few. The last line of a running step is fetched
+//! apart if it is older. Other older lines are fetched when a user scrolls up to them. For a link or a hit far back, only the
+//! lines around it are fetched, and from there the lines in both directions. The lines of a step are fetched apart from the
+//! others when only they are shown. A download comes from the server as a file, see [`client::log_file`].
 
-use api::Event;
+use api::{Event, StepState};
 use leptos::prelude::*;
 
 use super::Feed;
@@ -79,6 +79,36 @@ impl Feed {
             let from = first(&page);
             log.insert(page, step.as_deref(), from);
         });
+        Ok(())
+    }
+
+    /// Fetches the last line of each running step that has none at the end: it tells what the step waits for.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
+    pub async fn load_last_lines(self) -> Answer<()> {
+        let Some((run, generation)) = self.at() else {
+            return Ok(());
+        };
+        let running = self.model.try_with_untracked(|model| {
+            let steps = model.iter().flat_map(|model| &model.run.steps);
+            let running = steps.filter(|step| step.state == StepState::Running);
+            running.map(|step| step.id.clone()).collect::<Vec<_>>()
+        });
+        for step in running.unwrap_or_default() {
+            let before = self.log.try_with_value(|log| {
+                let is_missing = log.last_line(&step).is_none();
+                is_missing.then(|| log.from(Some(step.as_str())))
+            });
+            let Some(before) = before.flatten().filter(|before| *before > 1) else {
+                continue;
+            };
+            let page = client::events_before(&run, before, 1, Some(step.as_str())).await?;
+            self.update_log(generation, |log| {
+                let from = first(&page);
+                log.insert(page, Some(step.as_str()), from);
+            });
+        }
         Ok(())
     }
 

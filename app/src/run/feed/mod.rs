@@ -227,7 +227,7 @@ impl Feed {
         // Its last lines explain the failure. They may be older than the end.
         match cause {
             Some(step) => self.load_older(Some(step)).await,
-            None => Ok(()),
+            None => self.load_last_lines().await,
         }
     }
 

@@ -74,6 +74,18 @@ fn older_lines_come_before_the_others() {
 }
 
 #[test]
+fn the_last_line_of_a_quiet_step_is_known_but_not_among_the_lines_at_the_end() {
+    let mut all = events(&[("web", "BUILD"), ("b", "1"), ("b", "2"), ("b", "3")]);
+    let mut store = LogStore::default();
+    store.insert(all.split_off(2), None, 3);
+    assert_eq!(store.last_line("web"), None);
+    let from = all[0].seq;
+    store.insert(vec![all[0].clone()], Some("web"), from);
+    assert_eq!(store.last_line("web").as_deref(), Some("BUILD"));
+    assert_eq!(shown(&store), ["2", "3"]);
+}
+
+#[test]
 fn wrapped_lines_take_rows() {
     let mut store = store(&[("a", "12345678901"), ("a", ""), ("a", "1234567890")]);
     store.set_view(ViewSettings {
