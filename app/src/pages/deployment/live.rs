@@ -2,21 +2,24 @@
 
 use std::future::Future;
 
-use api::{Deployment, DeploymentState, LiveResource};
+use api::{Deployment, DeploymentState, LiveResource, Problem};
 use leptos::prelude::*;
 
 use crate::{
     browser,
     client::{self, Answer},
     load::Load,
+    ui::{Icon, prose},
 };
 
 /// Interval at which the cloud is asked while the page is visible, in milliseconds.
 const REFRESH_MS: u64 = 15_000;
 
-/// Fetches something of the deployment at an interval. An undeployed one has nothing.
+/// Fetches something of the deployment at an interval. An undeployed one has nothing. The problem of the last request is in
+/// `problem`, because the page keeps what it has then.
 pub fn polled<T, Fut>(
     deployment: Load<Deployment>,
+    problem: RwSignal<Option<Problem>>,
     fetch: impl Fn(String) -> Fut + 'static,
 ) -> Load<Vec<T>>
 where
@@ -32,10 +35,12 @@ where
     let found = Load::new(move || {
         let fetched = id.get().map(&fetch);
         async move {
-            match fetched {
+            let answer = match fetched {
                 Some(fetched) => fetched.await,
                 None => Ok(Vec::new()),
-            }
+            };
+            problem.try_set(answer.as_ref().err().cloned());
+            answer
         }
     });
     Effect::new(move |_| {
@@ -57,11 +62,33 @@ where
 }
 
 /// Resources as the cloud has them, sorted by name and refreshed at an interval.
-pub fn live_resources(deployment: Load<Deployment>) -> Load<Vec<LiveResource>> {
-    polled(
-        deployment,
-        |id| async move { client::live_resources(&id).await },
-    )
+pub fn live_resources(
+    deployment: Load<Deployment>,
+    problem: RwSignal<Option<Problem>>,
+) -> Load<Vec<LiveResource>> {
+    polled(deployment, problem, |id| async move {
+        client::live_resources(&id).await
+    })
+}
+
+/// A note while the cloud does not tell the state of the resources, or nothing. A lost connection has its own note.
+#[component]
+pub fn OutdatedNote(
+    /// The problem of the last request for each of the page's lists.
+    problems: [RwSignal<Option<Problem>>; 2],
+) -> impl IntoView {
+    let why = Memo::new(move |_| {
+        let problem = problems.into_iter().find_map(|one| one.get())?;
+        (problem.code != client::OFFLINE).then_some(problem.detail)
+    });
+    move || {
+        why.get().map(|why| view! {
+            <div class="suspended-note deployment-way-on" role="status">
+                <Icon name="triangle-alert" />
+                <p><strong>"The states and addresses may be out of date."</strong>" The cloud could not be asked: "{prose(&why)}</p>
+            </div>
+        })
+    }
 }
 
 /// The state of a resource in the cloud, its addresses and its attachments. Empty for a resource without a state.
