@@ -60,10 +60,12 @@ pub struct Group {
     pub changed: usize,
     /// Failures, also of servers that could not be reached.
     pub failed: usize,
+    /// True if its heading is loaded. Otherwise lines are missing at its beginning.
+    pub has_heading: bool,
 }
 
 impl Group {
-    /// Facts in words: `2 changed, 1 failed, 12 lines`.
+    /// Facts in words: `2 changed, 1 failed, 12 lines`, or `12 lines loaded` if others are missing.
     pub fn summary(&self) -> String {
         let results = [
             (self.failed, "failed"),
@@ -76,7 +78,8 @@ impl Group {
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
         if self.lines > 1 {
-            parts.push(format!("{} lines", self.lines));
+            let loaded = if self.has_heading { "" } else { " loaded" };
+            parts.push(format!("{} lines{loaded}", self.lines));
         }
         parts.join(", ")
     }
@@ -164,6 +167,7 @@ impl Groups {
         let heading = self.headings.get(&name).copied().unwrap_or_default();
         let number = self.begun(name, heading);
         if let Some(facts) = self.groups.get_mut(number as usize) {
+            facts.has_heading = heading > 0;
             facts.add(line);
         }
         group.with(number)

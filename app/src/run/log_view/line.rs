@@ -100,7 +100,11 @@ fn GroupHead(state: LogState, place: usize, id: GroupId) -> impl IntoView {
     }
 }
 
+/// The duration, unless the beginning is not loaded, and the results.
 fn facts_of(group: &Group) -> String {
+    if !group.has_heading {
+        return group.summary();
+    }
     let took = time::duration(group.span_ms.1 - group.span_ms.0);
     format!("{took}, {}", group.summary())
 }

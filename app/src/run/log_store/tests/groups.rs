@@ -105,6 +105,35 @@ fn a_folded_play_has_its_heading_and_the_results_of_its_tasks() {
 }
 
 #[test]
+fn a_task_whose_beginning_is_not_loaded_says_so() {
+    let line = |seq: u64, text: &str| Event {
+        seq,
+        time: format!("2026-01-01T00:00:{seq:02}Z"),
+        body: EventBody::Log(LogLine {
+            step: String::from("web"),
+            host: None,
+            play: Some(String::from("all")),
+            task: Some(String::from("one")),
+            stream: LogStream::Ansible,
+            level: LogLevel::Info,
+            text: text.to_owned(),
+            position: None,
+        }),
+    };
+    let begin = vec![line(1, "TASK [one]"), line(2, "ok: [web-1]")];
+    let end = vec![line(3, "ok: [web-2]"), line(4, "changed: [web-3]")];
+    let mut store = LogStore::default();
+    store.insert(end, None, 3);
+    let (_, facts) = store.group_at(0).unwrap();
+    assert!(!facts.has_heading);
+    assert_eq!(facts.summary(), "1 changed, 1 ok, 2 lines loaded");
+    store.insert(begin, None, 1);
+    let (_, facts) = store.group_at(0).unwrap();
+    assert!(facts.has_heading);
+    assert_eq!(facts.summary(), "1 changed, 2 ok, 4 lines");
+}
+
+#[test]
 fn a_task_that_begins_again_is_another_group() {
     let mut store = of_tasks();
     let again = |seq: u64, text: &str| Event {
