@@ -13,6 +13,7 @@ use crate::ui::state::action_done;
 
 const SERVER: &str = "OS::Nova::Server";
 const RULES_GONE: &str = "Connections that only its rules allow can end.";
+const VOLUME_DETACHED: &str = "The volume is detached from the running server: programs that use it fail, and unwritten data can be lost. Unmount it first.";
 
 /// A consequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,11 +128,20 @@ fn of_replacement(resource_type: &str) -> Option<Consequence> {
             "A new volume takes its place. Its data is lost, and its snapshots with it.",
             "New volumes take their places. Their data is lost, and their snapshots with it.",
         ),
-        "OS::Neutron::FloatingIP" => loss(
+        "OS::Cinder::VolumeAttachment" => note(VOLUME_DETACHED),
+        "OS::Swift::Container" => loss(
+            "A new, empty container takes its place. With `PurgeOnDelete` its objects are lost; without, the replacement fails unless it is empty.",
+            "New, empty containers take their places. With `PurgeOnDelete` their objects are lost; without, the replacement fails unless they are empty.",
+        ),
+        "OS::Designate::Zone" => loss(
+            "A new zone takes its place. Records that were added outside of the template are lost.",
+            "New zones take their places. Records that were added outside of the template are lost.",
+        ),
+        "OS::Neutron::FloatingIP" | "OS::Nova::FloatingIP" => loss(
             "The public address changes.",
             "The public addresses change.",
         ),
-        "OS::Neutron::FloatingIPAssociation" => {
+        "OS::Neutron::FloatingIPAssociation" | "OS::Nova::FloatingIPAssociation" => {
             note("The public address does not answer until it is associated again.")
         }
         "OS::Neutron::Port" => note("Its address changes, unless the port names it."),
@@ -170,10 +180,27 @@ fn of_deletion(resource_type: &str) -> Option<Consequence> {
             "Its data is lost, and its snapshots with it.",
             "Their data is lost, and their snapshots with it.",
         ),
-        "OS::Neutron::FloatingIP" => loss(
+        "OS::Cinder::VolumeAttachment" => note(VOLUME_DETACHED),
+        "OS::Swift::Container" => loss(
+            "With `PurgeOnDelete` its objects are lost; without, the removal fails unless it is empty.",
+            "With `PurgeOnDelete` their objects are lost; without, the removal fails unless they are empty.",
+        ),
+        "OS::Barbican::Secret" => loss(
+            "The stored value is lost. What reads it from the key manager fails.",
+            "The stored values are lost. What reads them from the key manager fails.",
+        ),
+        "OS::Designate::Zone" => loss(
+            "All its records are lost, and its names do not resolve any more.",
+            "All their records are lost, and their names do not resolve any more.",
+        ),
+        "OS::Designate::RecordSet" => note("Its name does not resolve any more."),
+        "OS::Neutron::FloatingIP" | "OS::Nova::FloatingIP" => loss(
             "The public address is given back to the cloud.",
             "The public addresses are given back to the cloud.",
         ),
+        "OS::Neutron::FloatingIPAssociation" | "OS::Nova::FloatingIPAssociation" => {
+            note("The public address does not lead to the port any more.")
+        }
         "OS::Neutron::Router" | "OS::Neutron::RouterGateway" | "OS::Neutron::RouterInterface" => {
             note("Servers behind the router lose external connectivity through it.")
         }
@@ -409,6 +436,36 @@ mod tests {
             gateway[0].contains("no external connectivity"),
             "{gateway:?}"
         );
+    }
+
+    #[test]
+    fn all_types_with_data_or_addresses_of_their_own_say_what_is_lost() {
+        for (resource_type, removed, replaced) in [
+            ("OS::Cinder::Volume", "data is lost", "data is lost"),
+            (
+                "OS::Swift::Container",
+                "objects are lost",
+                "objects are lost",
+            ),
+            ("OS::Designate::Zone", "records are lost", "are lost"),
+            ("OS::Nova::FloatingIP", "given back", "address changes"),
+            ("OS::Neutron::FloatingIP", "given back", "address changes"),
+        ] {
+            for (action, words) in [("delete", removed), ("replace", replaced)] {
+                let change = change(action, resource_type, "name");
+                let found = of(&change, &Plan::default());
+                assert!(
+                    found[0].is_loss && found[0].text.contains(words),
+                    "{found:?}"
+                );
+            }
+        }
+        let detached = texts(&change(
+            "delete",
+            "OS::Cinder::VolumeAttachment",
+            "volume_id",
+        ));
+        assert!(detached[0].contains("Unmount it first"), "{detached:?}");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub fn ChangeRow(
             view! {
                 <p class="change-consequence" data-loss=one.is_loss.to_string()>
                     <Icon name=if one.is_loss { "triangle-alert" } else { "info" } />
-                    {one.text}
+                    {prose(one.text)}
                 </p>
             }
         })
