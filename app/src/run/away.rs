@@ -1,11 +1,12 @@
-//! A run for users who look elsewhere: the tab's icon has the run's state, and a notification tells its end.
+//! A run for users who look elsewhere: the tab's icon has the run's state, and a notification tells its end, and that it waits
+//! for a user.
 
 use api::{Named as _, RunState};
 use leptos::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Notification, NotificationOptions, NotificationPermission};
 
-use super::RunView;
+use super::{RunView, hooks, model::Model};
 use crate::{
     browser,
     ui::{Icon, state::run_title, use_toasts},
@@ -13,6 +14,9 @@ use crate::{
 
 /// Key of the user's choice in the browser's storage.
 const CHOICE: &str = "run.notify";
+
+/// Name of the button that turns the notification on and off.
+const LABEL: &str = "Notify me when it ends or waits for a user";
 
 /// Colour of the tab's icon for a state. The colours are those of the states, readable on light and dark tabs.
 fn colour(state: RunState) -> &'static str {
@@ -61,12 +65,18 @@ pub fn NotifyButton(view: RunView) -> impl IntoView {
         is_on.set(chosen && is_permitted());
     });
     let state = Memo::new(move |_| state_of(view));
-    Effect::new(move |before: Option<Option<RunState>>| {
-        let now = state.get();
-        let has_ended = now.is_some_and(RunState::is_final)
-            && before.flatten().is_some_and(|before| !before.is_final());
-        if has_ended && is_on.get_untracked() && !browser::is_visible() {
-            tell(view);
+    let moment = Memo::new(move |_| view.feed.model.with(|model| model.as_ref().map(Moment::of)));
+    Effect::new(move |before: Option<Option<Moment>>| {
+        let now = moment.get();
+        let news = before
+            .flatten()
+            .zip(now)
+            .and_then(|(before, now)| now.news(before));
+        if let Some(news) = news
+            && is_on.get_untracked()
+            && !browser::is_visible()
+        {
+            tell(view, news);
         }
         now
     });
@@ -92,7 +102,7 @@ pub fn NotifyButton(view: RunView) -> impl IntoView {
     view! {
         <button
             type="button" class="button" data-look="ghost" data-size="icon" hidden=move || !is_active()
-            aria-label="Notify me when it ends" title="Notify me when it ends" aria-pressed=move || is_on.get().to_string()
+            aria-label=LABEL title=LABEL aria-pressed=move || is_on.get().to_string()
             on:click=toggle
         >
             <Icon name="bell" />
@@ -106,10 +116,37 @@ fn is_permitted() -> bool {
         && Notification::permission() == NotificationPermission::Granted
 }
 
-fn tell(view: RunView) {
+/// The facts on which a notification depends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Moment {
+    state: RunState,
+    /// True while the run waits at a hook.
+    is_at_hook: bool,
+}
+
+impl Moment {
+    fn of(model: &Model) -> Moment {
+        Moment {
+            state: model.run.state,
+            is_at_hook: hooks::waiting(model).next().is_some(),
+        }
+    }
+
+    /// What a user has to know who has seen the moment before: the end of the run, a pause, or a hook.
+    fn news(self, before: Moment) -> Option<&'static str> {
+        let is_new = self.state != before.state;
+        match self.state {
+            state if state.is_final() => (!before.state.is_final()).then(|| state.title()),
+            RunState::Paused if is_new => Some(self.state.title()),
+            _ => (self.is_at_hook && !before.is_at_hook).then_some("Waits for a user"),
+        }
+    }
+}
+
+fn tell(view: RunView, news: &str) {
     let title = view.feed.model.with_untracked(|model| {
         let run = &model.as_ref()?.run;
-        Some(format!("{}: {}", run_title(run), run.state.title()))
+        Some(format!("{}: {news}", run_title(run)))
     });
     let name = untrack(|| view.name()).unwrap_or_default();
     if let Some(title) = title {
@@ -117,5 +154,27 @@ fn tell(view: RunView) {
         options.set_body(&name);
         // A browser that refuses now has been asked before; the page itself shows the end.
         let _ = Notification::new_with_options(&title, &options);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_a_pause_and_a_hook_are_news_once() {
+        let at = |state, is_at_hook| Moment { state, is_at_hook };
+        let running = at(RunState::Running, false);
+        let hook = at(RunState::Running, true);
+        let paused = at(RunState::Paused, false);
+        let failed = at(RunState::Failed, false);
+        assert_eq!(failed.news(running), Some("Failed"));
+        assert_eq!(failed.news(failed), None);
+        assert_eq!(paused.news(running), Some("Paused"));
+        assert_eq!(paused.news(paused), None);
+        assert_eq!(hook.news(running), Some("Waits for a user"));
+        assert_eq!(hook.news(hook), None);
+        assert_eq!(running.news(hook), None);
+        assert_eq!(running.news(failed), None, "it was resumed");
     }
 }

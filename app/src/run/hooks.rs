@@ -4,27 +4,35 @@ use api::StepState;
 use leptos::prelude::*;
 use planner::workflow::StepKind;
 
-use super::RunView;
+use super::{RunView, model::Model};
 use crate::{
     client,
     session::use_session,
     ui::{Icon, prose, use_toasts},
 };
 
+/// Ids of the steps of the hooks at which the run waits.
+pub fn waiting(model: &Model) -> impl Iterator<Item = &str> {
+    let waits = model
+        .run
+        .steps
+        .iter()
+        .filter(|step| step.kind == StepKind::Hook && step.state == StepState::Running);
+    waits.map(|step| step.id.as_str())
+}
+
 /// A note for each hook at which the run waits, or nothing.
 #[component]
 pub fn Hooks(view: RunView) -> impl IntoView {
     let model = view.feed.model;
-    let waiting = Memo::new(move |_| {
+    let steps = Memo::new(move |_| {
         model.with(|model| {
-            let steps = model.iter().flat_map(|model| &model.run.steps);
-            let waits = steps
-                .filter(|step| step.kind == StepKind::Hook && step.state == StepState::Running);
-            waits.map(|step| step.id.clone()).collect::<Vec<_>>()
+            let ids = model.iter().flat_map(waiting);
+            ids.map(str::to_owned).collect::<Vec<_>>()
         })
     });
     move || {
-        let hooks = waiting.get().into_iter();
+        let hooks = steps.get().into_iter();
         hooks
             .map(|step| view! { <HookNote view step /> })
             .collect_view()
