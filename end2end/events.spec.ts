@@ -36,12 +36,20 @@ test('a deployment lists its last events and who may change it', async ({ page }
     await expect(rows.filter({ hasText: 'Log in' }).first()).toBeVisible();
   });
 
-  await test.step('a reader sees who may change it', async () => {
+  await test.step('the address of a terminal on no server says so', async () => {
+    await page.goto(`/deployments/${started.deployment}/terminal/nowhere`);
+    await expect(page.getByText('The deployment has no server nowhere.')).toBeVisible();
+    await expect(page.getByRole('tab')).toHaveCount(0);
+  });
+
+  await test.step('a reader sees who may change it, and gets no terminal', async () => {
     await login(page, { ...demo, user: 'reader', password: 'reader' });
     await page.goto(`/deployments/${started.deployment}`);
     await expect(events.locator('[data-who]')).toContainText('Users with the role member, ');
     await expect(events.locator('[data-who]')).toContainText('You have read access only');
     await expect(events.getByRole('table')).toHaveCount(0);
+    await page.goto(`/deployments/${started.deployment}/terminal/nowhere`);
+    await expect(page.getByRole('heading', { name: 'No terminal with read access' })).toBeVisible();
   });
 
   await login(page);

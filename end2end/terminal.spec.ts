@@ -296,6 +296,8 @@ test('a terminal ends with its tab and with its login, and the bastion is closed
     expect((await page.request.post('/api/v1/logout', { data: {} })).ok()).toBe(true);
     expect(await openBastionRules(request)).toHaveLength(0);
     await expect(panel.getByRole('status')).toHaveText('Closed. The login has ended. Log in again.');
+    await panel.getByRole('button', { name: 'Connect again' }).click();
+    await expect(own).toHaveURL(new RegExp(`/login\\?next=.*${deployment}`));
     await own.close();
     await login(page);
   });

@@ -16,7 +16,8 @@ use crate::{
     client,
     frame::{Crumb, use_frame},
     load::Load,
-    ui::{Icon, skeleton},
+    session::use_session,
+    ui::{Empty, Icon, prose, skeleton},
 };
 
 /// The type of resources that can have a terminal.
@@ -45,12 +46,22 @@ pub fn TerminalPage() -> impl IntoView {
         ]
     });
     let is_here = Memo::new(move |_| deployment.with(|it| it.is_some()));
+    let session = use_session();
+    // The server refuses a reader's websocket, and a browser does not learn why.
+    let is_member = Memo::new(move |_| session.me.with(|me| me.as_ref().map(|me| me.can_change)));
     let body = move || {
-        if is_here.get() {
-            view! { <Terminals deployment first=server id /> }.into_any()
-        } else {
-            let skeleton = || view! { <div class="page">{skeleton::rows(8)}</div> }.into_any();
-            deployment.view(skeleton, |_| ())
+        let skeleton = || view! { <div class="page">{skeleton::rows(8)}</div> }.into_any();
+        match (is_here.get(), is_member.get()) {
+            (false, _) => deployment.view(skeleton, |_| ()),
+            (true, None) => skeleton(),
+            (true, Some(true)) => view! { <Terminals deployment first=server id /> }.into_any(),
+            (true, Some(false)) => view! {
+                <Empty
+                    icon="lock" title="No terminal with read access" is_page=true
+                    text="A terminal needs a role in this project that may change deployments. The deployment's page names these roles."
+                />
+            }
+            .into_any(),
         }
     };
     view! {
@@ -89,7 +100,7 @@ fn Terminals(deployment: Load<Deployment>, first: Memo<String>, id: Memo<String>
     Effect::new(move |_| {
         let server = first.get();
         let is_open = tabs.with_untracked(|tabs| tabs.iter().any(|tab| tab.server == server));
-        if !is_open {
+        if !is_open && untrack(|| has_server(deployment, &server)) {
             open.run(server);
         }
     });
@@ -138,6 +149,13 @@ fn Terminals(deployment: Load<Deployment>, first: Memo<String>, id: Memo<String>
         let ids = |tabs: &Vec<Tab>| tabs.iter().map(Tab::id).collect::<Vec<_>>().join(" ");
         tabs.with(ids)
     };
+    let none = move || {
+        let server = first.get();
+        if has_server(deployment, &server) {
+            return prose("No terminal is open. Open one above.");
+        }
+        prose(&format!("The deployment has no server `{server}`."))
+    };
     let panel = move |tab: Tab| view! { <TabPanel tab current deployment=id /> };
     view! {
         <div class="terminals">
@@ -151,7 +169,15 @@ fn Terminals(deployment: Load<Deployment>, first: Memo<String>, id: Memo<String>
                 <div class="terminal-offers" role="group" aria-label="Open a terminal">{offers}</div>
             </div>
             <For each=move || tabs.get() key=|tab| tab.key children=panel />
-            {move || tabs.with(Vec::is_empty).then(|| view! { <p class="terminal-none quiet">"No terminal is open. Open one above."</p> })}
+            {move || tabs.with(Vec::is_empty).then(|| view! { <p class="terminal-none quiet">{none}</p> })}
         </div>
     }
+}
+
+/// True if the deployment has a server of this name. Tracks.
+fn has_server(deployment: Load<Deployment>, name: &str) -> bool {
+    deployment.with(|it| {
+        let mut resources = it.into_iter().flat_map(|it| &it.resources);
+        resources.any(|one| one.resource_type == SERVER && one.name == name)
+    })
 }

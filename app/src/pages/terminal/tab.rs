@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::*;
 
 use super::module::{self, Module, Mounted, Page};
 use crate::{
-    browser, links,
+    browser, client, links,
     script::script,
     ui::{Icon, ProblemCard},
 };
@@ -96,7 +96,7 @@ pub fn TabPanel(tab: Tab, current: RwSignal<u32>, deployment: Memo<String>) -> i
     let load = move || {
         state.set(TabState::Connecting);
         spawn_local(async move {
-            let missing = || TabState::Failed(crate::client::page_missing());
+            let missing = || TabState::Failed(client::page_missing());
             let failed = match script("terminal").await {
                 Ok(module) => {
                     let shown = show.try_with_value(|show| show(module.unchecked_ref()));
@@ -125,10 +125,16 @@ pub fn TabPanel(tab: Tab, current: RwSignal<u32>, deployment: Memo<String>) -> i
     });
     let again = move |_| {
         state.set(TabState::Connecting);
-        terminal.with_untracked(|terminal| {
-            terminal.iter().for_each(|terminal| {
-                terminal.connect();
-                terminal.focus();
+        spawn_local(async move {
+            // A refused websocket does not say that the login has ended. This read leads to the login page then.
+            if matches!(client::me().await, Err(problem) if problem.status == 401) {
+                return;
+            }
+            terminal.try_with_untracked(|terminal| {
+                terminal.iter().for_each(|terminal| {
+                    terminal.connect();
+                    terminal.focus();
+                });
             });
         });
     };
