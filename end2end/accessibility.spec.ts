@@ -1,7 +1,7 @@
 // axe checks of every page in both themes. Pages in special states, such as a failed run, are checked in the tests of these.
 // Pages in windows of three sizes.
 import { expect, test } from '@playwright/test';
-import { api, login, node, openDesign } from './support/app.ts';
+import { api, login, node, openDesign, shoot } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { code, inspect, problems } from './support/draw.ts';
 import { misfits } from './support/fits.ts';
@@ -149,6 +149,33 @@ test('plan, run and deployments', async ({ page, request }) => {
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, gone.run);
   expect(await leftovers(request)).toEqual({});
+});
+
+test('text at 125 % makes the rows of the run page higher', async ({ page }) => {
+  await page.addInitScript(() => {
+    document.addEventListener('DOMContentLoaded', () => {
+      document.documentElement.style.fontSize = '125%';
+    });
+  });
+  await login(page);
+  const template = 'heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\n  back: {type: OS::Neutron::Net}\n';
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'large-text', template });
+  await ended(page, run);
+  await page.goto(`/runs/${run}`);
+  await page.getByRole('button', { name: 'Timeline' }).click();
+  for (const [rows, height] of [['.log-line', 25], ['.steps > li', 35], ['.timeline-row', 30]] as const) {
+    await expect(page.locator(rows).first()).toBeVisible();
+    const edges = await page.locator(rows).evaluateAll((all) => all.map((row) => row.getBoundingClientRect()).map(({ top, bottom }) => ({ top, bottom })));
+    edges.sort((one, other) => one.top - other.top);
+    expect(edges.length, rows).toBeGreaterThan(1);
+    edges.forEach(({ top, bottom }, at) => {
+      expect(bottom - top, rows).toBeGreaterThanOrEqual(height - 0.5);
+      expect(top, `${rows} does not cover the one before it`).toBeGreaterThanOrEqual((edges[at - 1]?.bottom ?? -Infinity) - 0.5);
+    });
+  }
+  await shoot(page, 'run-large-text');
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run);
 });
 
 test('every page fits into windows of three sizes, in both themes @full', async ({ page, request }) => {

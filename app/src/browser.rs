@@ -19,6 +19,17 @@ pub fn document() -> Option<Document> {
     window()?.document()
 }
 
+/// Size of the user's text, relative to the usual one: 1.25 for a font size of 20 pixels.
+pub fn text_scale() -> f64 {
+    let size = || {
+        let root = document()?.document_element()?;
+        let style = window()?.get_computed_style(&root).ok()??;
+        let size = style.get_property_value("font-size").ok()?;
+        size.strip_suffix("px")?.parse::<f64>().ok()
+    };
+    size().map_or(1.0, |size| size / 16.0)
+}
+
 /// True if the page's tab can be seen.
 pub fn is_visible() -> bool {
     document().is_some_and(|document| !document.hidden())

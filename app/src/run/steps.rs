@@ -10,6 +10,7 @@ use super::{
     waiting::{is_at_work, note},
 };
 use crate::{
+    browser,
     graph::step_verb,
     time,
     ui::{
@@ -18,7 +19,7 @@ use crate::{
     },
 };
 
-/// Height of a step in pixels, as in `steps.css`.
+/// Height of a step with text of the usual size, in pixels.
 const ROW: f64 = 28.0;
 /// Additional height of an active step, for its note.
 const NOTE: f64 = 16.0;
@@ -33,6 +34,7 @@ pub fn StepList(
     /// The last log line of a step by its id. Tracks.
     last_line: Callback<String, Option<String>>,
 ) -> impl IntoView {
+    let scale = browser::text_scale();
     let rows = Memo::new(move |_| {
         model.with(|model| {
             let steps = model.as_ref().map(|model| model.run.steps.as_slice());
@@ -40,8 +42,8 @@ pub fn StepList(
             let at_work = |(at, step): (usize, &RunStep)| is_at_work(step.state).then_some(at);
             Rows {
                 count: steps.len(),
-                height: ROW,
-                extra: NOTE,
+                height: ROW * scale,
+                extra: NOTE * scale,
                 tall: steps.iter().enumerate().filter_map(at_work).collect(),
             }
         })

@@ -3,7 +3,7 @@
 use api::{LogLevel, LogStream, ansi};
 use leptos::prelude::*;
 
-use super::{LogState, ROW};
+use super::LogState;
 use crate::{
     run::log_store::{Group, GroupId},
     time,
@@ -19,7 +19,7 @@ pub fn LineView(state: LogState, place: usize) -> impl IntoView {
         .log
         .try_with_value(|log| {
             let line = log.line(place)?;
-            let top = f64::from(log.row_of(place)) * ROW;
+            let top = f64::from(log.row_of(place)) * state.row();
             let level = match line.level {
                 LogLevel::Debug => "debug",
                 LogLevel::Info => "info",

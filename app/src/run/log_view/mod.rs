@@ -20,8 +20,10 @@ use super::{
 };
 use crate::{browser, client::Answer, time::day};
 
-/// Height of a row of text in pixels, as in `log.css`.
+/// Height of a row of text of the usual size in pixels, as in `log.css`.
 const ROW: f64 = 20.0;
+/// Width beside the text of a line with text of the usual size in pixels, as in `log.css`: time, step and padding.
+const BESIDE: f64 = 272.0;
 /// Number of rows above and below the visible part that are rendered too.
 const SPARE: f64 = 12.0;
 /// The same while the log follows new lines, which replace them all at each change.
@@ -54,6 +56,8 @@ pub struct LogState {
     /// Number of a line that is shown as soon as it is loaded.
     goal: RwSignal<Option<u64>>,
     scroll: NodeRef<html::Div>,
+    /// Size of the user's text, relative to the usual one.
+    text_scale: f64,
     place: RwSignal<Place>,
     /// Changes when the view is replaced, which rebuilds the line elements.
     view: RwSignal<u32>,
@@ -96,6 +100,7 @@ pub fn LogView(
         search: RwSignal::default(),
         goal: RwSignal::new(None),
         scroll: NodeRef::new(),
+        text_scale: browser::text_scale(),
         place: RwSignal::new(Place::default()),
         view: RwSignal::new(0),
         changed: RwSignal::new(0),
@@ -132,8 +137,8 @@ pub fn LogView(
         let (first, last) = feed
             .log
             .try_with_value(|log| {
-                let from = ((place.top / ROW) - spare).max(0.0) as u32;
-                let to = ((place.top + place.height) / ROW + spare) as u32;
+                let from = ((place.top / state.row()) - spare).max(0.0) as u32;
+                let to = ((place.top + place.height) / state.row() + spare) as u32;
                 (log.place_at(from), (log.place_at(to) + 1).min(log.len()))
             })
             .unwrap_or_default();
@@ -198,8 +203,8 @@ pub fn LogView(
                 on:scroll=move |_| state.scrolled()
             >
                 <div
-                    class="log-sheet" style:height=move || format!("{}px", f64::from(rows()) * ROW)
-                    style:min-width=move || if state.wrap.get() { String::from("0") } else { state.changed.track(); format!("calc({}ch + 260px)", feed.log.try_with_value(|log| log.widest()).unwrap_or_default()) }
+                    class="log-sheet" style:height=move || format!("{}px", f64::from(rows()) * state.row())
+                    style:min-width=move || if state.wrap.get() { String::from("0") } else { state.changed.track(); format!("calc({}ch + 16.25rem)", feed.log.try_with_value(|log| log.widest()).unwrap_or_default()) }
                 >
                     <For each=lines key=|key| *key let:key>
                         <LineView state place=key.1 />
@@ -233,8 +238,7 @@ fn measure(state: LogState) {
                 return;
             };
             let character_px = character_px(&element).unwrap_or(7.2);
-            // Time, step and padding are left of the text; see `log.css`.
-            let text_px = f64::from(element.client_width()) - 272.0;
+            let text_px = f64::from(element.client_width()) - BESIDE * state.text_scale;
             let columns = (text_px / character_px).floor().max(20.0) as u32;
             let height = f64::from(element.client_height());
             state
@@ -330,10 +334,10 @@ fn reach_further(state: LogState) {
         let follows = state.follow.get();
         let log = |log: &LogStore| (log.rows(), log.shown());
         let (rows, shown) = state.feed.log.try_with_value(log).unwrap_or((0, 0..0));
-        let height = f64::from(rows) * ROW;
+        let height = f64::from(rows) * state.row();
         let place = state.place.get();
-        let is_near_top = height <= place.height || !follows && place.top < AHEAD * ROW;
-        let is_near_end = place.top + place.height > height - AHEAD * ROW;
+        let is_near_top = height <= place.height || !follows && place.top < AHEAD * state.row();
+        let is_near_end = place.top + place.height > height - AHEAD * state.row();
         let step = state.step.get();
         // A goal loads what it needs.
         if place.height <= 0.0 || state.goal.get().is_some() {
@@ -349,6 +353,11 @@ fn reach_further(state: LogState) {
 }
 
 impl LogState {
+    /// Height of a row of text, in pixels.
+    fn row(self) -> f64 {
+        ROW * self.text_scale
+    }
+
     /// Escape leaves the full window. In the search field it clears the search first.
     fn on_key(self, event: &ev::KeyboardEvent) {
         if event.key() == "Escape" && self.is_full.get_untracked() && !event.default_prevented() {
@@ -362,7 +371,7 @@ impl LogState {
     fn lines_changed(self) {
         let rows = self.feed.log.try_with_value(|log| log.rows());
         if self.follow.get_untracked() {
-            let end = f64::from(rows.unwrap_or_default()) * ROW;
+            let end = f64::from(rows.unwrap_or_default()) * self.row();
             self.place
                 .update(|place| place.top = (end - place.height).max(0.0));
         }
@@ -375,7 +384,8 @@ impl LogState {
             if self.follow.try_get_untracked() == Some(false)
                 && let Some(element) = self.scroll.try_get_untracked().flatten()
             {
-                element.set_scroll_top(element.scroll_top() + (f64::from(rows) * ROW) as i32);
+                element
+                    .set_scroll_top(element.scroll_top() + (f64::from(rows) * self.row()) as i32);
             }
         });
     }
@@ -409,7 +419,7 @@ impl LogState {
             self.place.update(|place| place.top = top);
         }
         let at_end = top + f64::from(element.client_height())
-            >= f64::from(element.scroll_height()) - ROW / 2.0;
+            >= f64::from(element.scroll_height()) - self.row() / 2.0;
         let log = self.feed.log;
         let has_window = log.try_with_value(|log| log.window().is_some());
         if at_end && has_window == Some(false) {
@@ -439,7 +449,7 @@ impl LogState {
         if let (Some(row), Some(element)) = (row, self.scroll.get_untracked()) {
             self.follow.set(false);
             let middle = f64::from(element.client_height()) / 2.0;
-            let top = (f64::from(row) * ROW - middle).max(0.0);
+            let top = (f64::from(row) * self.row() - middle).max(0.0);
             element.set_scroll_top(top as i32);
             // The scroll event comes later; until then the old place could look like the end of a window.
             self.place.update(|place| place.top = top);

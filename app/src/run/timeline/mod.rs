@@ -17,14 +17,14 @@ use super::{
     waiting::is_at_work,
 };
 use crate::{
-    time,
+    browser, time,
     ui::{
         Icon,
         state::{DisplayState, StepLook},
     },
 };
 
-/// Height of a row in pixels, as in `timeline.css`.
+/// Height of a row with text of the usual size in pixels, as in `timeline.css`.
 const ROW: f64 = 24.0;
 
 /// The bar of a step.
@@ -117,9 +117,10 @@ pub fn Timeline(
             Some(Chart::of(model, path.get().unwrap_or_default(), now))
         })
     });
+    let height = ROW * browser::text_scale();
     let rows = Memo::new(move |_| Rows {
         count: chart.with(|chart| chart.as_ref().map_or(0, |chart| chart.bars.len())),
-        height: ROW,
+        height,
         ..Rows::default()
     });
     let list = RowsView::new(rows);
@@ -127,7 +128,8 @@ pub fn Timeline(
         chart.with(|chart| Some(chart.as_ref()?.bars.get(at)?.step.clone()))
     });
     let row = Callback::new(move |(at, step): (usize, String)| {
-        view! { <TimelineRow chart selected at step /> }.into_any()
+        let top = rows.with_untracked(|rows| rows.top(at));
+        view! { <TimelineRow chart selected at top step /> }.into_any()
     });
     let follow = RwSignal::new(true);
     // The row of the step that started last.
@@ -227,6 +229,8 @@ fn TimelineRow(
     selected: RwSignal<Option<String>>,
     /// Index of the row.
     at: usize,
+    /// Upper edge of the row, in pixels.
+    top: f64,
     /// Id of the step.
     step: String,
 ) -> impl IntoView {
@@ -252,7 +256,7 @@ fn TimelineRow(
     view! {
         <button
             type="button" class="timeline-row" data-row=at aria-pressed=pressed
-            data-critical=move || is_critical.get().to_string() style:top=format!("{}px", at as f64 * ROW)
+            data-critical=move || is_critical.get().to_string() style:top=format!("{top}px")
             on:click=move |_| selected.set(Some(id.get_value()))
         >
             <span class="timeline-name">{step}</span>
