@@ -1,7 +1,7 @@
 //! Changes of a plan and their consequences for the users of a resource, in words: restarts, lost data, other addresses.
 //! Pure.
 //!
-//! Only what the cloud does by itself is here. The plan says which resources change and why.
+//! Only what the cloud and the roles on servers do by themselves is here. The plan says which resources change and why.
 
 use std::collections::BTreeMap;
 
@@ -96,6 +96,7 @@ pub fn of(change: &Change, plan: &Plan) -> Vec<Consequence> {
     let of_type = match change.action {
         Action::Replace => of_replacement(&change.resource_type),
         Action::Delete => of_deletion(&change.resource_type),
+        Action::Update if change.resource_type.starts_with(types::CATALOG) => of_setup(change),
         _ => None,
     };
     let replaces_server = change.action == Action::Replace && change.resource_type == SERVER;
@@ -211,6 +212,17 @@ fn of_deletion(resource_type: &str) -> Option<Consequence> {
         ),
         _ => None,
     }
+}
+
+/// The consequence of an update of a component: its role runs again, or on another server.
+fn of_setup(change: &Change) -> Option<Consequence> {
+    if change.properties.iter().any(|one| one.name == "host") {
+        return loss(
+            "It is set up on another server. Data on the former server is not moved.",
+            "They are set up on other servers. Data on the former servers is not moved.",
+        );
+    }
+    note("Its role runs again on the server, and can restart the service.")
 }
 
 fn of_property(change: &Change, property: &PropertyChange) -> Option<Consequence> {
@@ -466,6 +478,20 @@ mod tests {
             "volume_id",
         ));
         assert!(detached[0].contains("Unmount it first"), "{detached:?}");
+    }
+
+    #[test]
+    fn a_changed_component_can_restart_and_a_moved_one_leaves_its_data() {
+        let of = |property| {
+            let change = change("update", "Stackloom::Catalog::postgresql", property);
+            of(&change, &Plan::default())
+        };
+        let changed = of("listen_port");
+        assert!(changed[0].text.contains("can restart"), "{changed:?}");
+        assert!(!changed[0].is_loss);
+        let moved = of("host");
+        assert!(moved[0].text.contains("is not moved"), "{moved:?}");
+        assert!(moved[0].is_loss);
     }
 
     #[test]
