@@ -18,7 +18,7 @@ enum OverQuota {
     DeployAnyway,
 }
 
-/// Starts the run and opens its page. Requests a confirmation if resources are removed.
+/// Starts the run and opens its page. Requests a confirmation if resources are removed or something is lost.
 pub(super) fn deployer(page: Page) -> Callback<()> {
     let confirm = use_confirm();
     let starter = Starter {
@@ -47,16 +47,18 @@ pub(super) fn deployer(page: Page) -> Callback<()> {
     })
 }
 
-/// The question about resources that a plan removes. `None` if it removes none. `instead_of` is the active run that the
-/// update replaces.
+/// The question about resources that a plan removes, and about other losses. `None` if there are none. `instead_of` is the
+/// active run that the update replaces.
 fn question(verb: &str, plan: &Loaded<Plan>, instead_of: Option<&str>) -> Option<Question> {
     let items = changes::destructive(plan);
-    if items.is_empty() {
-        return None;
-    }
     let mut body = match plan {
         Loaded::Ready(plan) => consequences::losses(plan),
         _ => Vec::new(),
+    };
+    let title = match (items.is_empty(), body.is_empty()) {
+        (true, true) => return None,
+        (true, false) => format!("{verb} in spite of this loss?"),
+        (false, _) => format!("{verb} and remove these resources?"),
     };
     if instead_of.is_some() {
         body.push(String::from(
@@ -64,7 +66,7 @@ fn question(verb: &str, plan: &Loaded<Plan>, instead_of: Option<&str>) -> Option
         ));
     }
     Some(Question {
-        title: format!("{verb} and remove these resources?"),
+        title,
         body,
         items,
         action: String::from(verb),
@@ -202,6 +204,26 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_loss_without_a_removal_is_confirmed_too() {
+        let plan = |property: &str| {
+            let plan = json!({
+                "diagnostics": [],
+                "changes": [{
+                    "action": "update", "resource": "db", "type": "Stackloom::Catalog::postgresql", "origin": {"from": "drawn"},
+                    "properties": [{"name": property, "old": 1, "new": 2}],
+                }],
+                "workflow": null,
+            });
+            Loaded::Ready(serde_json::from_value(plan).unwrap())
+        };
+        assert!(question("Update", &plan("listen_port"), None).is_none());
+        let asked = question("Update", &plan("host"), None).unwrap();
+        assert_eq!(asked.title, "Update in spite of this loss?");
+        assert!(asked.items.is_empty());
+        assert!(asked.body[0].starts_with("`db`: It is set up on another server."));
+    }
 
     fn plan(action: &str) -> Loaded<Plan> {
         let plan = json!({
