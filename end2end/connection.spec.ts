@@ -103,6 +103,15 @@ test('list, deployment and plan without a network say so, and are current when i
     await takeItBack(list);
   });
 
+  await test.step('the server cannot use its database', async () => {
+    const problem = { type: '/errors/database-unavailable', title: 'Database unavailable', status: 503, code: 'database-unavailable', detail: 'Try again.' };
+    for (const tab of tabs) await tab.route('**/api/v1/**', (route) => route.fulfill({ status: 503, json: problem }));
+    await sayIt(...tabs);
+    await isCurrent();
+    for (const tab of tabs) await tab.unroute('**/api/v1/**');
+    await takeItBack(...tabs);
+  });
+
   await undeploy();
 });
 

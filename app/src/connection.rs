@@ -1,8 +1,8 @@
 //! The connection of this page to the server.
 //!
-//! It is lost when the browser goes offline, or when a read has no response. The frame then says so, and the server is
-//! asked at intervals. Its first response ends the loss: reads that have failed are repeated, and pages that keep
-//! themselves fresh reload. Until then they show what they have.
+//! It is lost when the browser goes offline, when a read has no response, or when the server cannot use its database. The
+//! frame then says so, and the server is asked at intervals. Its first response ends the loss: reads that have failed are
+//! repeated, and pages that keep themselves fresh reload. Until then they show what they have.
 
 use leptos::prelude::*;
 

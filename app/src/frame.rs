@@ -164,7 +164,7 @@ fn TopBar(frame: Frame) -> impl IntoView {
             view! {
                 <span
                     class="topbar-lost" role="status"
-                    title="The server does not respond. This page is updated when it does; until then it may be out of date."
+                    title="The server does not respond, or cannot use its database. This page is updated when it does; until then it may be out of date."
                 >
                     <Icon name="wifi-off" />"No connection"
                 </span>

@@ -74,7 +74,7 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// Calls `fetch` after mount and after changes of the signals that it reads before its first await.
     ///
     /// A response is dropped if a newer one is there, or if the signals have changed since. During a [`Load::reload`] the
-    /// old value stays visible. A fetch without a response is a loss of the [connection](crate::connection), at whose end a
+    /// old value stays visible. A fetch that the server cannot answer is a loss of the [connection](crate::connection), at whose end a
     /// fetch that failed is repeated.
     pub fn new<F, Fut>(fetch: F) -> Load<T>
     where
@@ -108,7 +108,7 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
                 if outdated.try_get_value().is_some_and(|last| last < number) {
                     outdated.try_set_value(number);
                     has_failed.try_set_value(answer.is_err());
-                    if matches!(&answer, Err(problem) if problem.code == client::OFFLINE) {
+                    if matches!(&answer, Err(problem) if client::is_unreachable(problem)) {
                         connection.lose();
                     }
                     apply_response(value, answer);

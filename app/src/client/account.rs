@@ -2,7 +2,7 @@
 
 use api::{AuditEvent, CloudFacts, CloudInfo, CurrentUser, LoginRequest, LoginSession};
 
-use super::transport::{Answer, OFFLINE, done, get, send};
+use super::transport::{Answer, done, get, is_unreachable, send};
 use crate::browser;
 
 /// `GET /clouds`.
@@ -35,10 +35,10 @@ pub async fn me() -> Answer<CurrentUser> {
     get("/me").await
 }
 
-/// True if the server responds. The page stays where it is, also without a login.
+/// True if the server responds and can use its database. The page stays where it is, also without a login.
 pub async fn server_responds() -> bool {
     let answer = done("GET", "/me").await;
-    !matches!(answer, Err(problem) if problem.code == OFFLINE)
+    !matches!(answer, Err(problem) if is_unreachable(&problem))
 }
 
 /// `GET /cloud`: flavors, images, networks and other facts of the project's cloud.

@@ -21,4 +21,6 @@ pub use deployments::*;
 pub use designs::*;
 pub use names::*;
 pub use runs::*;
-pub use transport::{Answer, OFFLINE, PAGE, Page, Parameters, is_temporary, page_missing};
+pub use transport::{
+    Answer, OFFLINE, PAGE, Page, Parameters, is_temporary, is_unreachable, page_missing,
+};

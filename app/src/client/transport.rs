@@ -14,6 +14,9 @@ use crate::browser;
 /// Code of the problem for a request without a response of the server.
 pub const OFFLINE: &str = "offline";
 
+/// Code of the server's answer to all requests while it cannot use its database.
+const DATABASE_UNAVAILABLE: &str = "database-unavailable";
+
 /// Result of a call.
 pub type Answer<T> = Result<T, Problem>;
 
@@ -190,6 +193,11 @@ fn offline() -> Problem {
         )),
         ..Problem::default()
     }
+}
+
+/// True if the server has no answer to any request now: it was not reached, or it cannot use its database.
+pub fn is_unreachable(problem: &Problem) -> bool {
+    [OFFLINE, DATABASE_UNAVAILABLE].contains(&problem.code.as_str())
 }
 
 /// True if the same request may succeed later: the server could not be reached, or could not take it now.

@@ -79,7 +79,7 @@ pub fn OutdatedNote(
 ) -> impl IntoView {
     let why = Memo::new(move |_| {
         let problem = problems.into_iter().find_map(|one| one.get())?;
-        (problem.code != client::OFFLINE).then_some(problem.detail)
+        (!client::is_unreachable(&problem)).then_some(problem.detail)
     });
     move || {
         why.get().map(|why| view! {

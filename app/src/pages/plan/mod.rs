@@ -323,7 +323,7 @@ fn keep_planned(page: Page) {
                 }
                 match answer {
                     Ok(plan) => page.plan.try_set(Loaded::Ready(plan)),
-                    Err(problem) if problem.code == client::OFFLINE => {
+                    Err(problem) if client::is_unreachable(&problem) => {
                         connection.lose();
                         // The plan of earlier inputs stays visible. It cannot be deployed.
                         let is_shown = |plan: &Loaded<Plan>| matches!(plan, Loaded::Ready(_));
