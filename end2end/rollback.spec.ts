@@ -61,7 +61,9 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await page.goto(path);
     const runs = page.getByRole('region', { name: 'Runs' });
     await runs.getByRole('link', { name: 'Compare runs' }).click();
-    await page.getByLabel('Earlier run').selectOption(first.run);
+    const earlier = page.getByLabel('Earlier run');
+    await expect(earlier.locator(`option[value="${first.run}"]`), 'runs of one user differ in their time').toHaveText(/^1\. Deploy by demo, \d\d:\d\d:\d\d$/);
+    await earlier.selectOption(first.run);
     const changes = page.getByRole('region', { name: 'Changes of the content' });
     await expect(changes).toContainText('spare: {type: OS::Neutron::Net}');
     await expect(changes).toContainText('label: "blue"');

@@ -112,7 +112,13 @@ fn RunChoice(
         runs.into_iter()
             .enumerate()
             .map(|(at, run)| {
-                let text = format!("{}. {} by {}", count - at, run_title(&run), run.author);
+                let begun = time::moment(&run.created);
+                let text = format!(
+                    "{}. {} by {}, {begun}",
+                    count - at,
+                    run_title(&run),
+                    run.author
+                );
                 let is_chosen = chosen.with(|chosen| *chosen == run.id);
                 view! { <option value=run.id selected=is_chosen>{text}</option> }
             })
