@@ -116,6 +116,7 @@ mod tests {
             ended: None,
             log_deleted: None,
             replaced_by: None,
+            waits_for_user: false,
             steps: Vec::new(),
         }
     }

@@ -32,6 +32,10 @@ pub struct Run {
     pub replaced_by: Option<String>,
     /// State.
     pub state: RunState,
+    /// True if the run is `running` and waits for a user at a hook of an environment. Steps that do not depend on the hook
+    /// continue.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_user: bool,
     /// The reason in one sentence, if it did not succeed.
     #[serde(default)]
     pub reason: Option<String>,

@@ -4,10 +4,12 @@
 //! step or run succeeds; a resource is ready or removed; a deployment is deployed or undeployed. Until then each of them is
 //! running, queued or waiting.
 //!
-//! Two things have the name of another state. The API has a field for each:
+//! Some states have another name. The API has a field for each:
 //!
 //! | state | name | field |
 //! | --- | --- | --- |
+//! | `running` of a run that waits at a hook | Waits for a user | `waits_for_user` of the run |
+//! | `running` of a deployment | the name of its active run's state | `last_run` of the deployment, `summary.run` in lists |
 //! | `running` and `succeeded` of a step that deletes its resource | Removing, Removed | `shown_as` of the step |
 //! | `cancelling` and `cancelled` of a run that an update replaces | Being replaced, Replaced | `replaced_by` of the run |
 //!

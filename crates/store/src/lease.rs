@@ -150,7 +150,8 @@ impl Operator {
     /// If the database fails.
     pub async fn run_list_free(&self) -> Result<Vec<RunRow>> {
         let rows = sqlx::query(statement(&[
-            run::SELECT,
+            run::SHOWN,
+            run::STORED,
             " WHERE ",
             HAS_WORK,
             " AND ",

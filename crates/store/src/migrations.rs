@@ -66,6 +66,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1330_snapshots"
     "1345_design_bytes"
     "1350_server_items"
+    "1360_steps_at_hooks"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -100,6 +101,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1330_snapshots"
     "1345_design_bytes"
     "1350_server_items"
+    "1360_steps_at_hooks"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

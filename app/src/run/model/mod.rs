@@ -304,6 +304,7 @@ mod tests {
             command: None,
             log_deleted: None,
             replaced_by: None,
+            waits_for_user: false,
             id: String::from("r"),
             deployment: String::from("d"),
             kind: RunKind::Deploy,

@@ -136,9 +136,8 @@ impl Store {
         .await;
         let mut deployments = read_all(rows, listed, doing)?;
         let rows = sqlx::query(statement(&[
-            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, command, replaced_by, \
-             (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted \
-             FROM runs WHERE id IN (SELECT last_run FROM",
+            run::SHOWN,
+            " FROM runs WHERE id IN (SELECT last_run FROM",
             ON_PAGE,
             ")",
         ]))

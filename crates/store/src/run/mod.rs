@@ -98,8 +98,14 @@ pub enum RunProgress {
     Ended,
 }
 
-pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, author_id, created, started, \
-    ended, rolls_back, scaling, command, resumed_from, roll_back, replaced_by, holder, fence, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
+/// The columns that [`shown`] reads.
+pub(crate) const SHOWN: &str = "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, command, replaced_by, \
+    (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted, \
+    CASE WHEN state = 'running' THEN (SELECT COUNT(*) FROM steps WHERE steps.run = runs.id AND steps.kind = 'hook' AND steps.state = 'running') \
+    ELSE 0 END AS hooks";
+
+/// The columns after [`SHOWN`] that [`run`] reads.
+pub(crate) const STORED: &str = ", cloud, project_id, ending, forced, workflow, author_id, resumed_from, roll_back, holder, fence FROM runs";
 
 impl Store {
     /// A page of a deployment's runs, newest first, without workflows.
@@ -112,11 +118,11 @@ impl Store {
         deployment: &str,
         page: Page,
     ) -> Result<Vec<Run>> {
-        let rows = sqlx::query(
-            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, command, replaced_by, \
-             (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs \
-             WHERE deployment = $1 AND cloud = $2 AND project_id = $3 ORDER BY created DESC, id DESC LIMIT $4 OFFSET $5",
-        )
+        let rows = sqlx::query(statement(&[
+            SHOWN,
+            " FROM runs WHERE deployment = $1 AND cloud = $2 AND project_id = $3 \
+             ORDER BY created DESC, id DESC LIMIT $4 OFFSET $5",
+        ]))
         .bind(deployment)
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
@@ -133,7 +139,8 @@ impl Store {
     /// If the database fails.
     pub async fn run_list_open(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<RunRow>> {
         let rows = sqlx::query(statement(&[
-            SELECT,
+            SHOWN,
+            STORED,
             " WHERE deployment = $1 AND cloud = $2 AND project_id = $3 AND state NOT IN ('succeeded', 'failed', 'cancelled') \
              ORDER BY created DESC, id DESC",
         ]))
@@ -151,7 +158,8 @@ impl Store {
     /// If the database fails.
     pub async fn run_list_unfinished(&self, tenant: &Tenant) -> Result<Vec<RunRow>> {
         let rows = sqlx::query(statement(&[
-            SELECT,
+            SHOWN,
+            STORED,
             " WHERE cloud = $1 AND project_id = $2 AND state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY created, id",
         ]))
         .bind(&tenant.cloud)
@@ -184,7 +192,8 @@ impl Store {
     /// If the database fails.
     pub async fn run_find(&self, tenant: &Tenant, id: &str) -> Result<Option<RunRow>> {
         let row = sqlx::query(statement(&[
-            SELECT,
+            SHOWN,
+            STORED,
             " WHERE id = $1 AND cloud = $2 AND project_id = $3",
         ]))
         .bind(id)
@@ -206,8 +215,8 @@ impl Store {
         group: &str,
     ) -> Result<Option<Run>> {
         let row = sqlx::query(statement(&[
-            SELECT,
-            " WHERE deployment = $1 AND cloud = $2 AND project_id = $3 AND scaled_group = $4 AND state = 'succeeded' \
+            SHOWN,
+            " FROM runs WHERE deployment = $1 AND cloud = $2 AND project_id = $3 AND scaled_group = $4 AND state = 'succeeded' \
              ORDER BY created DESC, id DESC LIMIT 1",
         ]))
         .bind(deployment)
@@ -546,6 +555,7 @@ pub(crate) fn shown(row: &Row) -> sqlx::Result<Run> {
         command: from_json_column(row.try_get("command")?)?,
         replaced_by: row.try_get("replaced_by")?,
         state: from_text::<RunState>(row.try_get("state")?)?,
+        waits_for_user: row.try_get::<i64, _>("hooks")? > 0,
         reason: row.try_get("reason")?,
         author: row.try_get("author")?,
         created: row.try_get("created")?,
@@ -559,7 +569,9 @@ pub(crate) fn shown(row: &Row) -> sqlx::Result<Run> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Database, deployment_insert_with_run, strangers, tenant};
+    use crate::testing::{
+        Database, deployment_insert_with_run, execute, run_step, strangers, tenant,
+    };
 
     #[tokio::test]
     async fn a_deployment_has_one_change_at_work() {
@@ -590,6 +602,38 @@ mod tests {
                 let hidden = transaction.run_change_at_work(&stranger, "d").await;
                 assert_eq!(hidden.unwrap(), None);
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_at_a_hook_waits_for_a_user_on_its_page_and_in_every_list() {
+        for database in Database::each().await {
+            let (store, tenant) = (&database.store, tenant());
+            deployment_insert_with_run(store, &tenant, "d", "r").await;
+            let mut transaction = store.begin("testing").await.unwrap();
+            let claim = transaction.deployment_claim(&tenant, "d", "r", None);
+            assert_eq!(claim.await.unwrap(), Outcome::Done);
+            transaction.commit().await.unwrap();
+            run_step(store, "r", "web:pre-create").await;
+            let waits = async || {
+                let run = store.run_find(&tenant, "r").await.unwrap().unwrap();
+                let runs = store.run_list(&tenant, "d", Page::ALL).await.unwrap();
+                let deployments = store.deployment_list(&tenant, Page::ALL).await.unwrap();
+                let summary = deployments[0].summary.as_ref().unwrap();
+                [&run.shown, &runs[0], summary.run.as_ref().unwrap()].map(|run| run.waits_for_user)
+            };
+            let change = async |statement: &'static str| {
+                execute(store, sqlx::query(statement)).await;
+            };
+            change("UPDATE runs SET state = 'running'").await;
+            assert_eq!(waits().await, [false; 3], "at the step of a resource");
+            change("UPDATE steps SET kind = 'hook'").await;
+            assert_eq!(waits().await, [true; 3]);
+            change("UPDATE runs SET state = 'paused'").await;
+            assert_eq!(waits().await, [false; 3], "it waits for a login");
+            change("UPDATE runs SET state = 'running'").await;
+            change("UPDATE steps SET state = 'succeeded'").await;
+            assert_eq!(waits().await, [false; 3], "it was released");
         }
     }
 }
