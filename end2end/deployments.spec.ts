@@ -85,6 +85,30 @@ test('a list of 1,000 deployments shows its first rows, and searches all', async
   await ended(page, gone.run);
 });
 
+test('a deployment with hundreds of runs shows the newest ones first, and the others when asked', async ({ page }) => {
+  await login(page);
+  const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'old', template: 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n' });
+  await ended(page, run);
+  const [one] = await api<{ created: string }[]>(page, 'GET', `/deployments/${deployment}/runs`);
+  const at = (index: number) => new Date(Date.parse(one!.created) - index * 60_000).toISOString();
+  const many = Array.from({ length: 620 }, (_, index) => ({ ...one, id: `run-${index}`, created: at(index) }));
+  await page.route(`**/api/v1/deployments/${deployment}/runs?*`, (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const [offset, limit] = [Number(query.get('offset')), Number(query.get('limit'))];
+    return route.fulfill({ json: many.slice(offset, offset + limit) });
+  });
+  await page.goto(`/deployments/${deployment}`);
+  const runs = page.getByRole('region', { name: 'Runs' });
+  await expect(runs.locator('[data-run]')).toHaveCount(50);
+  await expect(runs.getByText('50 of 620 are shown')).toBeVisible();
+  await expect(runs.locator('[data-run="run-0"]')).toBeVisible();
+  await runs.getByRole('button', { name: 'Show 50 more' }).click();
+  await expect(runs.locator('[data-run="run-99"]')).toBeVisible();
+  await expect(runs.locator('[data-run]')).toHaveCount(100);
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run);
+});
+
 test('a deployment outlives its design', async ({ page }) => {
   await login(page);
   const template = 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n';

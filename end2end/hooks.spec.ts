@@ -23,7 +23,19 @@ test('a run waits for a person before and after a resource', async ({ page, requ
   await expect(page.locator('.step-detail'), 'the step behind it').toContainText(
     /Waits for.*subnet:pre-create.*Running.*Waiting at a hook of subnet until a user continues the run/s,
   );
+  await expect(page.getByTestId('run-state')).toHaveText('Waits for a user');
   await shoot(page, 'hook');
+
+  await test.step('lists and the page of the deployment say the same', async () => {
+    await page.goto('/deployments');
+    const row = page.locator('[data-deployment="held"]');
+    await expect(row.locator('.state').filter({ hasText: 'Waits for a user' }), 'its state and its last run').toHaveCount(2);
+    await expect(row).not.toContainText('Running');
+    await row.getByRole('link', { name: 'held', exact: true }).click();
+    await expect(page.locator('.deployment-line')).toContainText('Waits for a user');
+    await expect(page.getByRole('note').filter({ hasText: 'The run waits for a user.' })).toContainText('Open its page to continue it.');
+    await expect(page.locator(`[data-run="${started.run}"]`)).toContainText('Waits for a user');
+  });
 
   // A check runs beside it.
   await page.goto(`/deployments/${started.deployment}`);
@@ -35,6 +47,7 @@ test('a run waits for a person before and after a resource', async ({ page, requ
   await before.getByRole('button', { name: 'Continue' }).click();
   const after = page.getByRole('status').filter({ hasText: 'waits for you: subnet is created' });
   await expect(after).toBeVisible();
+  await expect(page.getByTestId('run-state')).toHaveText('Waits for a user');
   await goOn.focus();
   await page.keyboard.press('Enter');
   await expect(page.getByTestId('success')).toContainText('Deploy succeeded', { timeout: 60_000 });

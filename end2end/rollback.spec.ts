@@ -61,6 +61,7 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     await page.goto(path);
     const runs = page.getByRole('region', { name: 'Runs' });
     await runs.getByRole('link', { name: 'Compare runs' }).click();
+    await expect(page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'history' })).toHaveAttribute('href', path);
     const earlier = page.getByLabel('Earlier run');
     await expect(earlier.locator(`option[value="${first.run}"]`), 'runs of one user differ in their time').toHaveText(/^1\. Deploy by demo, \d\d:\d\d:\d\d$/);
     await earlier.selectOption(first.run);

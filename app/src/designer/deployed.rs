@@ -4,7 +4,7 @@
 //! The address `/designs/:id?deployment=...` is that of a design that was opened from a deployment. Its plan updates this
 //! deployment.
 
-use api::{Deployment, DeploymentState};
+use api::{Deployment, DeploymentState, Run};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
@@ -18,7 +18,7 @@ use crate::{
         resource::{Operation, OperationDialogs, Operations},
     },
     time,
-    ui::{Icon, Modal, StateBadge},
+    ui::{Icon, Modal, StateBadge, state::DeploymentLook},
 };
 
 /// Id of the deployment to update, from the page's address.
@@ -35,6 +35,13 @@ pub fn DeploymentNote(
     /// Id of the deployment.
     id: String,
 ) -> impl IntoView {
+    let runs = Load::new({
+        let id = id.clone();
+        move || {
+            let id = id.clone();
+            async move { client::runs(&id).await }
+        }
+    });
     let deployment = Load::new(move || {
         let id = id.clone();
         async move { client::deployment(&id).await }
@@ -42,7 +49,10 @@ pub fn DeploymentNote(
     let is_busy = Memo::new(move |_| {
         deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Running))
     });
-    keep_fresh(is_busy, move || deployment.reload());
+    keep_fresh(is_busy, move || {
+        deployment.reload();
+        runs.reload();
+    });
     let operations = Operations::new(deployment);
     workspace.deployed.set(Some(operations));
     // The signals of the operations end with this note.
@@ -53,7 +63,7 @@ pub fn DeploymentNote(
     view! {
         <div class="design-target" role="note" aria-label="Deployment to update">
             <Icon name="pencil" />
-            <About deployment />
+            <About deployment runs />
             <CheckNote checking=operations.checking />
             {move || operations.is_permitted().then(|| view! {
                 <CheckButtons checking=operations.checking />
@@ -89,16 +99,22 @@ pub fn StopLink(
 
 /// Name and state of the deployment, with the way to its page.
 #[component]
-fn About(deployment: Load<Deployment>) -> impl IntoView {
+fn About(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     move || match deployment.state() {
-        Loaded::Ready(it) => view! {
-            <p>
-                "Changes are planned for "
-                <a class="link" href=format!("/deployments/{}", it.id)>{it.name.clone()}</a>
-                ". "<StateBadge state=it.state />
-            </p>
+        Loaded::Ready(it) => {
+            let look = runs.with(|runs| {
+                let runs = runs.map(Vec::as_slice).unwrap_or_default();
+                DeploymentLook::of(&it, runs)
+            });
+            view! {
+                <p>
+                    "Changes are planned for "
+                    <a class="link" href=format!("/deployments/{}", it.id)>{it.name.clone()}</a>
+                    ". "<StateBadge state=look />
+                </p>
+            }
+            .into_any()
         }
-        .into_any(),
         Loaded::Failed(problem) => view! {
             <p>"The deployment that was to be updated cannot be shown: "{problem.detail}</p>
         }

@@ -14,13 +14,10 @@ use crate::{
     session::use_session,
     time::Ago,
     ui::{
-        Empty, Icon, StateBadge, skeleton,
-        state::{badge, run_badge, run_title},
+        Empty, Icon, MoreRows, ROWS, StateBadge, skeleton,
+        state::{DeploymentLook, RunLook, badge, run_title},
     },
 };
-
-/// Number of rows that are shown at once, and that "Show more" adds.
-const ROWS: usize = 50;
 
 /// The list of deployments, or an explanation if it is empty.
 #[component]
@@ -168,19 +165,7 @@ fn DeploymentTable(deployments: Load<Vec<Deployment>>) -> impl IntoView {
             }
         })
     };
-    let more = move || {
-        let count = shown.with(Vec::len);
-        let rest = count.saturating_sub(rows.get());
-        (rest > 0).then(|| {
-            let label = format!("Show {} more", rest.min(ROWS));
-            view! {
-                <div class="table-more">
-                    <span class="meta" role="status">{format!("{} of {count} are shown", rows.get())}</span>
-                    <button type="button" class="button" on:click=move |_| rows.update(|rows| *rows += ROWS)>{label}</button>
-                </div>
-            }
-        })
-    };
+    let count = Memo::new(move |_| shown.with(Vec::len));
     view! {
         <div class="page-tools">
             <label class="search">
@@ -214,7 +199,7 @@ fn DeploymentTable(deployments: Load<Vec<Deployment>>) -> impl IntoView {
             </table>
             {move || shown.with(Vec::is_empty).then(|| view! { <p class="table-none">"No deployment matches."</p> })}
         </div>
-        {more}
+        <MoreRows rows count />
     }
 }
 
@@ -225,7 +210,7 @@ fn row_key(it: &Deployment) -> (String, String, DeploymentState, String) {
     let check = summary.and_then(|summary| summary.check.as_ref());
     let rest = format!(
         "{:?} {:?} {:?}",
-        run.map(|run| (&run.id, run.state)),
+        run.map(|run| (&run.id, RunLook::from(run))),
         check.map(|check| &check.time),
         summary.map(|summary| (summary.servers, &summary.addresses)),
     );
@@ -246,12 +231,13 @@ fn DeploymentRow(it: Arc<Deployment>) -> impl IntoView {
         .take(ADDRESSES)
         .map(|address| view! { <code class="id">{address.clone()}</code> })
         .collect_view();
+    let look = DeploymentLook::of(&it, summary.run.as_slice());
     let run = summary.run.map(|run| {
         let when = run.ended.clone().unwrap_or_else(|| run.created.clone());
         view! {
             <span class="last-run">
                 <a class="link" href=format!("/runs/{}", run.id)>{run_title(&run)}</a>
-                {run_badge(&run)}
+                <StateBadge state=RunLook::from(&run) />
                 <span class="quiet"><Ago time=when /></span>
             </span>
         }
@@ -259,7 +245,7 @@ fn DeploymentRow(it: Arc<Deployment>) -> impl IntoView {
     view! {
         <tr data-link data-deployment=it.name.clone()>
             <td><a class="row-link" href=format!("/deployments/{}", it.id)>{it.name.clone()}</a></td>
-            <td class="fit"><StateBadge state=it.state /></td>
+            <td class="fit"><StateBadge state=look /></td>
             <td class="fit">{summary.check.map(check_view)}</td>
             <td class="fit count-cell">{summary.servers}</td>
             <td title=all>

@@ -9,7 +9,11 @@ use web_sys::{Notification, NotificationOptions, NotificationPermission};
 use super::{RunView, hooks, model::Model};
 use crate::{
     browser,
-    ui::{Icon, state::run_title, use_toasts},
+    ui::{
+        Icon,
+        state::{WAITS_FOR_USER, run_title},
+        use_toasts,
+    },
 };
 
 /// Key of the user's choice in the browser's storage.
@@ -138,7 +142,7 @@ impl Moment {
         match self.state {
             state if state.is_final() => (!before.state.is_final()).then(|| state.title()),
             RunState::Paused if is_new => Some(self.state.title()),
-            _ => (self.is_at_hook && !before.is_at_hook).then_some("Waits for a user"),
+            _ => (self.is_at_hook && !before.is_at_hook).then_some(WAITS_FOR_USER),
         }
     }
 }

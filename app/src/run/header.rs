@@ -3,7 +3,7 @@
 use api::{Named, Run, RunState};
 use leptos::prelude::*;
 
-use super::{RunView, away::NotifyButton, feed::Freshness};
+use super::{RunView, away::NotifyButton, feed::Freshness, hooks};
 use crate::{
     client,
     connection::use_connection,
@@ -12,7 +12,7 @@ use crate::{
     time::{self, Ago},
     ui::{
         Icon, Question, StateBadge,
-        state::{DisplayState, badge, replaced_title, run_title},
+        state::{DisplayState, RunLook, run_title},
         use_confirm, use_toasts,
     },
 };
@@ -22,16 +22,24 @@ use crate::{
 pub fn RunHeader(view: RunView) -> impl IntoView {
     let clock = time::use_clock();
     let model = view.feed.model;
-    let state = Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.run.state)));
     // The stream of events does not tell who took its place.
-    let replaced = move || {
+    let is_replaced = Memo::new(move |_| {
         let id = view.id.get();
-        view.runs.with(|runs| {
-            let run = runs?.iter().find(|run| run.id == id)?.clone();
-            let state = state.get()?;
-            replaced_title(&Run { state, ..run })
+        let is_replaced = |run: &Run| run.id == id && run.replaced_by.is_some();
+        view.runs
+            .with(|runs| runs.is_some_and(|runs| runs.iter().any(is_replaced)))
+    });
+    let look = Memo::new(move |_| {
+        model.with(|model| {
+            let model = model.as_ref()?;
+            Some(RunLook {
+                state: model.run.state,
+                is_replaced: is_replaced.get(),
+                waits_for_user: hooks::waiting(model).next().is_some(),
+            })
         })
-    };
+    });
+    let state = Memo::new(move |_| look.get().map(|look| look.state));
     let progress =
         Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.progress())));
     let title = move || {
@@ -119,10 +127,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             <span
                 class="run-state" role="status" data-testid="run-state" data-state=move || state.get().map(Named::word)
             >
-                {move || state.get().map(|state| match replaced() {
-                    Some(title) => badge(state.look(), title),
-                    None => view! { <StateBadge state /> }.into_any(),
-                })}
+                {move || look.get().map(|state| view! { <StateBadge state /> })}
             </span>
             {bar}
             <span class="run-elapsed" title="Elapsed">{took}</span>

@@ -12,8 +12,8 @@ use crate::{
     pages::deployment::runs::{can_roll_back_to, roll_back_href},
     time::Ago,
     ui::{
-        Icon,
-        state::{run_badge, run_title},
+        Icon, StateBadge,
+        state::{RunLook, run_title},
     },
 };
 
@@ -85,7 +85,7 @@ pub fn OldRunNote(view: RunView) -> impl IntoView {
                         <a class="link" href=format!("/runs/{}", newest.id)>{run_title(&newest)}" by "{newest.author.clone()}</a>
                         ", "<Ago time=newest.created.clone() />"."
                     </span>
-                    {run_badge(&newest)}
+                    <StateBadge state=RunLook::from(&newest) />
                     {back}
                     <span class="quiet">"This page shows the past: drawing, plan, steps and log are those of this run."</span>
                 </p>

@@ -37,5 +37,5 @@ pub use prose::prose;
 pub use secret::{SecretText, covered};
 pub use starter_card::StarterCard;
 pub use state::StateBadge;
-pub use table::{ACTIONS, data_table};
+pub use table::{ACTIONS, MoreRows, ROWS, data_table};
 pub use toast::{ToastList, use_toasts};

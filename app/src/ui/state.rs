@@ -9,8 +9,8 @@
 use std::borrow::Cow;
 
 use api::{
-    Action, DeploymentState, FindingKind, Named, ResourceState, Run, RunKind, RunState, RunStep,
-    Scaling, ServiceState, StepKind, StepState,
+    Action, Deployment, DeploymentState, FindingKind, Named, ResourceState, Run, RunKind, RunState,
+    RunStep, Scaling, ServiceState, StepKind, StepState,
 };
 use leptos::prelude::*;
 
@@ -61,6 +61,53 @@ impl From<&RunStep> for StepLook {
         StepLook {
             kind: step.kind,
             state: step.state,
+        }
+    }
+}
+
+/// Name of the state of a run that waits for a user at a hook.
+pub const WAITS_FOR_USER: &str = "Waits for a user";
+
+/// State of a run, with the facts on which its name depends as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunLook {
+    /// State of the run.
+    pub state: RunState,
+    /// True if an update replaces it. It can still continue to its end.
+    pub is_replaced: bool,
+    /// True if it waits for a user at a hook.
+    pub waits_for_user: bool,
+}
+
+impl From<&Run> for RunLook {
+    fn from(run: &Run) -> RunLook {
+        RunLook {
+            state: run.state,
+            is_replaced: run.replaced_by.is_some(),
+            waits_for_user: run.waits_for_user,
+        }
+    }
+}
+
+/// State of a deployment. While a run is active, its name and look are those of the run: a deployment whose run is paused is
+/// `Paused`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeploymentLook {
+    state: DeploymentState,
+    active_run: Option<RunLook>,
+}
+
+impl DeploymentLook {
+    /// State of a deployment. `runs` are its runs, or its last one. If that is not loaded yet, the name is that of the
+    /// deployment's own state.
+    pub fn of(it: &Deployment, runs: &[Run]) -> DeploymentLook {
+        let is_busy = it.state == DeploymentState::Running;
+        let mut runs = runs.iter();
+        let last_run = runs.find(|run| Some(&run.id) == it.last_run.as_ref());
+        let active_run = last_run.filter(|run| is_busy && !run.state.is_final());
+        DeploymentLook {
+            state: it.state,
+            active_run: active_run.map(RunLook::from),
         }
     }
 }
@@ -144,6 +191,48 @@ impl DisplayState for StepLook {
     }
 }
 
+impl Named for RunLook {
+    fn word(self) -> &'static str {
+        self.state.word()
+    }
+
+    fn title(self) -> &'static str {
+        match self.state {
+            RunState::Running if self.waits_for_user => WAITS_FOR_USER,
+            RunState::Cancelling if self.is_replaced => "Being replaced",
+            RunState::Cancelled if self.is_replaced => "Replaced",
+            state => state.title(),
+        }
+    }
+}
+
+impl DisplayState for RunLook {
+    fn look(self) -> &'static str {
+        match self.state {
+            RunState::Running if self.waits_for_user => "paused",
+            state => state.look(),
+        }
+    }
+}
+
+impl Named for DeploymentLook {
+    fn word(self) -> &'static str {
+        self.state.word()
+    }
+
+    fn title(self) -> &'static str {
+        self.active_run
+            .map_or_else(|| self.state.title(), Named::title)
+    }
+}
+
+impl DisplayState for DeploymentLook {
+    fn look(self) -> &'static str {
+        self.active_run
+            .map_or_else(|| self.state.look(), DisplayState::look)
+    }
+}
+
 impl DisplayState for StepState {
     fn look(self) -> &'static str {
         self.word()
@@ -218,24 +307,6 @@ pub fn StateBadge<S: DisplayState>(
     badge(state.look(), state.title())
 }
 
-/// Badge of a run's state. A run that an update has replaced is `Replaced`.
-pub fn run_badge(run: &Run) -> AnyView {
-    match replaced_title(run) {
-        Some(title) => badge(run.state.look(), title),
-        None => view! { <StateBadge state=run.state /> }.into_any(),
-    }
-}
-
-/// Name of the state of a run that an update replaces. `None` if it continues, or continued to its end.
-pub fn replaced_title(run: &Run) -> Option<&'static str> {
-    run.replaced_by.as_ref()?;
-    match run.state {
-        RunState::Cancelling => Some("Being replaced"),
-        RunState::Cancelled => Some("Replaced"),
-        _ => None,
-    }
-}
-
 /// Badge with this look and name.
 pub fn badge(look: &'static str, title: &'static str) -> AnyView {
     view! {
@@ -249,6 +320,8 @@ pub fn badge(look: &'static str, title: &'static str) -> AnyView {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -272,6 +345,39 @@ mod tests {
         );
         let skipped = step(StepKind::Delete, StepState::Skipped);
         assert_ne!(icon_of(skipped.0), icon_of("removed"), "not done, and done");
+    }
+
+    #[test]
+    fn a_deployment_is_called_as_its_active_run() {
+        let run = |state: &str| -> Run {
+            serde_json::from_value(json!({
+                "id": "r", "deployment": "d", "kind": "update", "state": state, "author": "demo",
+                "created": "2026-01-01T00:00:00Z", "started": null, "ended": null,
+            }))
+            .unwrap()
+        };
+        let mut deployment: Deployment = serde_json::from_value(json!({
+            "id": "d", "name": "shop", "state": "running", "created": "1", "updated": "2", "author": "demo", "last_run": "r",
+        }))
+        .unwrap();
+        let active = |run: &Run| {
+            let look = DeploymentLook::of(&deployment, std::slice::from_ref(run));
+            assert_eq!(look.title(), RunLook::from(run).title(), "one name");
+            (look.look(), look.title())
+        };
+        let mut working = run("running");
+        assert_eq!(active(&working), ("running", "Running"));
+        working.waits_for_user = true;
+        assert_eq!(active(&working), ("paused", "Waits for a user"));
+        assert_eq!(active(&run("paused")), ("paused", "Paused"));
+        let mut replaced = run("cancelling");
+        replaced.replaced_by = Some("ann".to_owned());
+        assert_eq!(active(&replaced), ("cancelled", "Being replaced"));
+
+        assert_eq!(DeploymentLook::of(&deployment, &[]).title(), "Running");
+        deployment.state = DeploymentState::Deployed;
+        let last = [run("succeeded")];
+        assert_eq!(DeploymentLook::of(&deployment, &last).title(), "Deployed");
     }
 
     #[test]

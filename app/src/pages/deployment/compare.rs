@@ -17,7 +17,7 @@ use crate::{
         Empty, ProblemCard, StateBadge, data_table,
         diff::line_diff,
         skeleton,
-        state::{StepLook, run_badge, run_title},
+        state::{RunLook, StepLook, run_title},
     },
 };
 
@@ -50,6 +50,11 @@ pub fn ComparePage() -> impl IntoView {
         Memo::new(move |_| query.with(|query| query.get(name)).unwrap_or_default())
     };
     let (from, to) = (chosen("from"), chosen("to"));
+    let deployment = Load::new(move || {
+        let id = id.get();
+        async move { client::deployment(&id).await }
+    });
+    let name = move || deployment.with(|it| it.map(|it| it.name.clone()));
     let runs = Load::new(move || {
         let id = id.get();
         async move { client::runs(&id).await }
@@ -58,7 +63,10 @@ pub fn ComparePage() -> impl IntoView {
     use_frame().crumbs(move || {
         vec![
             Crumb::link("Deployments", "/deployments"),
-            Crumb::link("Deployment", format!("/deployments/{}", id.get())),
+            Crumb::link(
+                name().unwrap_or_else(|| String::from("Deployment")),
+                format!("/deployments/{}", id.get()),
+            ),
             Crumb::here("Compare runs"),
         ]
     });
@@ -162,7 +170,7 @@ fn head(run: &Run) -> impl IntoView + use<> {
     view! {
         <tr data-link>
             <td><a class="row-link" href=format!("/runs/{}", run.id)>{run_title(run)}</a></td>
-            <td class="fit">{run_badge(run)}</td>
+            <td class="fit"><StateBadge state=RunLook::from(run) /></td>
             <td class="fit quiet"><Ago time=run.created.clone() /></td>
             <td class="fit quiet">{took}</td>
             <td class="fit quiet">{run.author.clone()}</td>

@@ -44,7 +44,10 @@ use crate::{
     pages::terminal,
     session::use_session,
     time::Ago,
-    ui::{ACTIONS, Command, CopyButton, Icon, StateBadge, data_table, skeleton, use_palette},
+    ui::{
+        ACTIONS, Command, CopyButton, Icon, StateBadge, data_table, skeleton,
+        state::DeploymentLook, use_palette,
+    },
 };
 
 /// The page of `/deployments/:id`.
@@ -176,6 +179,13 @@ fn Head(
     /// The target of the dialog of a command.
     command: RwSignal<Option<CommandTarget>>,
 ) -> impl IntoView {
+    let deployed = it.clone();
+    let look = Memo::new(move |_| {
+        runs.with(|runs| {
+            let runs = runs.map(Vec::as_slice).unwrap_or_default();
+            DeploymentLook::of(&deployed, runs)
+        })
+    });
     let version = it.design_version;
     let link = it.design.clone().map(|id| {
         view! { <span><DesignVersionLink id version known=design /></span> }
@@ -185,7 +195,7 @@ fn Head(
             <div>
                 <h1>{it.name.clone()}</h1>
                 <p class="deployment-line">
-                    <StateBadge state=it.state />
+                    {move || view! { <StateBadge state=look.get() /> }}
                     <span>"by "{it.author.clone()}</span>
                     <span>"updated "<Ago time=it.updated.clone() /></span>
                     {link}

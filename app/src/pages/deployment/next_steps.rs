@@ -1,5 +1,5 @@
-//! Notes on a deployment that is not simply deployed: its run failed, was cancelled or is paused, its servers are suspended, or
-//! it is undeployed.
+//! Notes on a deployment that is not simply deployed: its run failed, was cancelled, is paused or waits for a user, its servers
+//! are suspended, or it is undeployed.
 
 use api::{Deployment, DeploymentState, Run, RunState};
 use leptos::prelude::*;
@@ -33,7 +33,7 @@ pub fn NextSteps(
         return view! { <SuspendedNote /> }.into_any();
     }
     if it.state == DeploymentState::Running {
-        return view! { <PausedNote run=it.last_run runs /> }.into_any();
+        return view! { <WaitingNote run=it.last_run runs /> }.into_any();
     }
     if it.state == DeploymentState::Undeployed {
         return view! {
@@ -75,26 +75,42 @@ pub fn NextSteps(
     .into_any()
 }
 
-/// The note on the page of a deployment whose change waits for a login.
+/// The reason why an active run needs a user, and what to do. `None` if it needs none.
+fn need_of_user(run: &Run) -> Option<(&'static str, &'static str)> {
+    match run.state {
+        RunState::Paused => Some((
+            "The run is paused.",
+            " The session that it used has ended. Open its page to resume it.",
+        )),
+        RunState::Running if run.waits_for_user => Some((
+            "The run waits for a user.",
+            " An environment of the template asks for this. Open its page to continue it.",
+        )),
+        _ => None,
+    }
+}
+
+/// The note on the page of a deployment whose run waits for a login, or for a user at a hook.
 #[component]
-fn PausedNote(
+fn WaitingNote(
     /// Id of the last run.
     run: Option<String>,
     /// The runs of the deployment.
     runs: Load<Vec<Run>>,
 ) -> impl IntoView {
-    let is_paused = Memo::new(move |_| {
+    let need = Memo::new(move |_| {
         runs.with(|runs| {
-            let last = runs?.iter().find(|one| Some(&one.id) == run.as_ref())?;
-            Some(last.state == RunState::Paused)
-        }) == Some(true)
+            let mut runs = runs?.iter();
+            runs.find(|one| Some(&one.id) == run.as_ref())
+                .and_then(need_of_user)
+        })
     });
     move || {
-        is_paused.get().then(|| {
+        need.get().map(|(need, what_next)| {
             view! {
                 <div class="suspended-note deployment-way-on" role="note">
                     <span class="state" data-look="paused"><Icon name="circle-pause" /></span>
-                    <p><strong>"The run is paused."</strong>" The session that it used has ended. Open its page to resume it."</p>
+                    <p><strong>{need}</strong>{what_next}</p>
                 </div>
             }
         })

@@ -8,8 +8,8 @@ use crate::{
     session::use_session,
     time::{self, Ago},
     ui::{
-        ACTIONS, Icon, ProblemCard, data_table, prose, skeleton,
-        state::{run_badge, run_title},
+        ACTIONS, Icon, MoreRows, ProblemCard, ROWS, StateBadge, data_table, prose, skeleton,
+        state::{RunLook, run_title},
     },
 };
 
@@ -82,11 +82,14 @@ pub fn Runs(
             view! { <a class="button" data-size="small" href=href><Icon name="equal" />"Compare runs"</a> },
         )
     };
+    let rows = RwSignal::new(ROWS);
+    let count = Memo::new(move |_| runs.with(|runs| runs.map_or(0, Vec::len)));
     let table = move || match runs.state() {
         Loaded::Ready(_) => {
             let runs = sorted();
             let rows = runs
                 .iter()
+                .take(rows.get())
                 .map(|run| row(run, is_changeable.get() && can_roll_back_to(run, &runs)))
                 .collect_view();
             data_table(
@@ -105,6 +108,7 @@ pub fn Runs(
         <section class="section" aria-label="Runs">
             <div class="section-head"><h2>"Runs"</h2>{compare}</div>
             {table}
+            <MoreRows rows count />
         </section>
     }
 }
@@ -122,7 +126,7 @@ fn row(run: &Run, offers_roll_back: bool) -> impl IntoView {
     view! {
         <tr data-link data-run=run.id.clone()>
             <td><a class="row-link" href=format!("/runs/{}", run.id)>{run_title(run)}</a></td>
-            <td class="fit">{run_badge(run)}</td>
+            <td class="fit"><StateBadge state=RunLook::from(run) /></td>
             <td class="fit quiet"><Ago time=run.created.clone() /></td>
             <td class="fit quiet">{took}</td>
             <td class="fit quiet">{run.author.clone()}</td>
