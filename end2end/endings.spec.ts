@@ -36,7 +36,11 @@ test('a session that ends in mid-run pauses it, and a resume goes on', async ({ 
   await page.locator('[data-step="front:create"]').click();
   await expect(page.locator('.step-detail')).toContainText('Waits for you: the run is paused. Log in again, then resume.');
   await shoot(page, 'run-paused');
+  await page.goto('/deployments');
+  const row = page.locator('[data-deployment="paused"]');
+  await expect(row.locator('.state').filter({ hasText: 'Paused' }), 'its state and its last run').toHaveCount(2);
   await page.goto(`/deployments/${deployment}`);
+  await expect(page.locator('.deployment-line')).toContainText('Paused');
   await expect(page.getByRole('note').filter({ hasText: 'The run is paused.' })).toBeVisible();
   await page.getByRole('link', { name: 'Watch the run' }).click();
 
