@@ -86,7 +86,8 @@ async fn a_viewer_gets_an_event_whose_notice_was_lost_some_seconds_later() {
     append(&database.store, 1).await;
     let runs = Arc::<Notify>::default();
     let store = database.store.clone();
-    let journal = Journal::start(store, LogQuota::NONE, LIMIT, runs.clone());
+    let quota = (LogQuota::NONE, Arc::default());
+    let journal = Journal::start(store, quota, LIMIT, runs.clone());
     // It begins to listen with a look, which this viewer must not get the event from.
     let listening = tokio::time::timeout(LIMIT, runs.notified()).await;
     listening.expect("it listens");
