@@ -214,15 +214,17 @@ fn of_deletion(resource_type: &str) -> Option<Consequence> {
     }
 }
 
-/// The consequence of an update of a component: its role runs again, or on another server.
+/// The consequence of an update of a component: its role runs again, or on another server. A server that is replaced or gets
+/// other addresses is the same in the text, and has consequences of its own.
 fn of_setup(change: &Change) -> Option<Consequence> {
-    if change.properties.iter().any(|one| one.name == "host") {
+    let mut properties = change.properties.iter();
+    if properties.any(|one| one.name == "host" && one.old != one.new) {
         return loss(
             "It is set up on another server. Data on the former server is not moved.",
             "They are set up on other servers. Data on the former servers is not moved.",
         );
     }
-    note("Its role runs again on the server, and can restart the service.")
+    note("Its role runs again, and can restart the service.")
 }
 
 fn of_property(change: &Change, property: &PropertyChange) -> Option<Consequence> {
@@ -492,6 +494,17 @@ mod tests {
         let moved = of("host");
         assert!(moved[0].text.contains("is not moved"), "{moved:?}");
         assert!(moved[0].is_loss);
+    }
+
+    #[test]
+    fn a_component_whose_server_gets_other_addresses_stays_on_it() {
+        let mut change = change("update", "Stackloom::Catalog::postgresql", "host");
+        let host = &mut change.properties[0];
+        host.new.clone_from(&host.old);
+        host.because = Some("`web` gets other addresses".to_owned());
+        let found = of(&change, &Plan::default());
+        assert!(found[0].text.contains("can restart"), "{found:?}");
+        assert!(!found[0].is_loss);
     }
 
     #[test]
