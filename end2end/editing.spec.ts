@@ -1,5 +1,5 @@
 // Keyboard operation of the editor, and behaviour with invalid text, an expired session or no network.
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test, type Page, type Route } from '@playwright/test';
 import { api, login, newDesign, node, nodeNames, openDesign, shoot } from './support/app.ts';
 import { expectCode, pasteOver, readCode, textOf, typeCode } from './support/code.ts';
 import { add, code, inspect, problems, saved } from './support/draw.ts';
@@ -105,6 +105,20 @@ test('what is too long is told as such and taken out again, and ten megabytes ar
   await saved(page, patient);
   await pasteOver(editor, broken);
   await saved(page, patient);
+});
+
+test('a server that cannot save says why, and the design is saved when it can', async ({ page }) => {
+  await login(page);
+  await newDesign(page);
+  const editor = await code(page);
+  const problem = { type: '/errors/disk-almost-full', title: 'Disk almost full', status: 503, code: 'disk-almost-full', detail: 'The disk of the server is almost full.' };
+  const save = (route: Route) => (route.request().method() === 'PUT' ? route.fulfill({ status: 503, json: problem }) : route.fallback());
+  await page.route('**/api/v1/designs/*', save);
+  await pasteOver(editor, `${await textOf(editor)}# typed on a full disk\n`);
+  const mark = page.getByRole('status').filter({ hasText: 'Not saved yet' });
+  await expect(mark).toHaveAttribute('title', /^The disk of the server is almost full\. Your work is stored in this browser/);
+  await page.unroute('**/api/v1/designs/*', save);
+  await saved(page);
 });
 
 test('what is kept nowhere else is not left without a question', async ({ page, context }) => {

@@ -11,6 +11,7 @@ use super::{
     store::{Drawer, Workspace},
 };
 use crate::{
+    client,
     export::ExportItems,
     links::SharedParameters,
     ui::{Icon, Menu, menu, use_confirm, use_toasts},
@@ -128,7 +129,8 @@ fn SaveMark(workspace: Workspace) -> impl IntoView {
         let (word, icon, title, look) = match state.get() {
             SaveState::Saved => ("Saved", "check", String::new(), "saved"),
             SaveState::Waiting | SaveState::Saving => ("Saving…", "refresh-cw", String::new(), "saving"),
-            SaveState::Offline => ("Offline, will save", "wifi-off", "The server does not answer. Your work is stored in this browser and saved as soon as it does.".to_owned(), "offline"),
+            SaveState::Later(problem) if problem.code == client::OFFLINE => ("Offline, will save", "wifi-off", "The server does not answer. Your work is stored in this browser and saved as soon as it does.".to_owned(), "offline"),
+            SaveState::Later(problem) => ("Not saved yet", "circle-alert", format!("{} Your work is stored in this browser and saved as soon as the server can save it.", problem.detail), "offline"),
             SaveState::Conflict(_) => ("Conflict", "triangle-alert", "Someone else has saved this design in the meantime.".to_owned(), "refused"),
             SaveState::Refused(problem) => ("Not saved", "circle-alert", format!("{} {}", problem.detail, problem.hint.unwrap_or_default()), "refused"),
         };

@@ -15,8 +15,8 @@ pub enum SaveState {
     Waiting,
     /// In the browser. A save is running.
     Saving,
-    /// In the browser. The server does not respond.
-    Offline,
+    /// In the browser. The server does not respond, or cannot save now. The save is repeated.
+    Later(Box<Problem>),
     /// In the browser. Another client has saved a newer version on the server, and changed the same entries.
     Conflict(Box<Clash>),
     /// In the browser. The server refused it.

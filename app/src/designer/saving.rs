@@ -2,7 +2,7 @@
 //!
 //! Every change is first stored as a draft in the browser. After a short pause it is stored on the server, together
 //! with the version that it is based on. A draft is removed only when its content is on the server. While the server is
-//! unreachable, the save is retried. If another client has saved in the meantime, both changes are merged; the user
+//! unreachable or cannot save, the save is retried. If another client has saved in the meantime, both changes are merged; the user
 //! decides what both changed (see [`super::merge`]). A page without unsaved changes follows those of others
 //! ([`super::others`]).
 //!
@@ -16,7 +16,7 @@
 //!
 //! ```text
 //! saved --change--> waiting --pause--> saving --ok--> saved
-//!                      ^                  |--no answer--> offline --pause--> saving
+//!                      ^                  |--no answer, 5xx--> later --pause--> saving
 //!                      ^---- merged ------|--409--> conflict --decision--> waiting
 //!                                         +--other--> refused --change--> waiting
 //! ```
@@ -176,9 +176,10 @@ impl Saving {
                 self.delivered(workspace, &pending, design.version)
             }
             Err(problem) if problem.code == client::OFFLINE || problem.status >= 500 => {
-                self.state.try_set(SaveState::Offline);
+                self.state.try_set(SaveState::Later(Box::new(problem)));
                 browser::after_ms(RETRY_MS, move || {
-                    if self.state.try_get_untracked() == Some(SaveState::Offline) {
+                    let state = self.state.try_get_untracked();
+                    if matches!(state, Some(SaveState::Later(_))) {
                         leptos::task::spawn_local(async move {
                             self.save(workspace).await;
                         });
