@@ -326,7 +326,7 @@ impl Error {
             Error::Cloud(_) => "Nothing was started. Try again, or ask the cloud's administrator.",
             Error::Unavailable(_) => "Try again in a minute.",
             Error::DiskAlmostFull => {
-                "Nothing was changed. Ask the server's operator to free space, then try again. Undeploying, cancelling and resuming work meanwhile."
+                "Nothing was changed. Ask the server's operator to free space, then try again. Meanwhile deployments can be undeployed, and runs be cancelled and resumed."
             }
             Error::ProjectComputes => "Wait until the others are done, then try again.",
             Error::ServerComputes => "Nothing was started. Try again in a few seconds.",
