@@ -95,15 +95,19 @@ impl Feed {
             let running = steps.filter(|step| step.state == StepState::Running);
             running.map(|step| step.id.clone()).collect::<Vec<_>>()
         });
-        for step in running.unwrap_or_default() {
+        let reads = running.unwrap_or_default().into_iter().filter_map(|step| {
             let before = self.log.try_with_value(|log| {
                 let is_missing = log.last_line(&step).is_none();
                 is_missing.then(|| log.from(Some(step.as_str())))
             });
-            let Some(before) = before.flatten().filter(|before| *before > 1) else {
-                continue;
-            };
-            let page = client::events_before(&run, before, 1, Some(step.as_str())).await?;
+            let before = before.flatten().filter(|before| *before > 1)?;
+            let run = &run;
+            Some(async move {
+                let page = client::events_before(run, before, 1, Some(step.as_str())).await?;
+                Answer::Ok((step, page))
+            })
+        });
+        for (step, page) in futures::future::try_join_all(reads).await? {
             self.update_log(generation, |log| {
                 let from = first(&page);
                 log.insert(page, Some(step.as_str()), from);
