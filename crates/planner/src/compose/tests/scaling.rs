@@ -263,6 +263,44 @@ fn members_of_a_new_definition_are_changed_in_batches() {
 }
 
 #[test]
+fn nested_members_of_a_new_definition_are_changed_in_batches() {
+    let template = resources(
+        "  g:\n    type: OS::Heat::AutoScalingGroup\n    properties:\n      min_size: 3\n      max_size: 3\n      \
+         rolling_updates: {max_batch_size: 2, min_in_service: 1}\n      resource: {type: member.yaml, properties: {name: one}}\n",
+    );
+    let files = &[(
+        "member.yaml",
+        "heat_template_version: 2021-04-16\nparameters: {name: {type: string}}\nresources:\n  net: {type: OS::Neutron::Net}\n  \
+         subnet: {type: OS::Neutron::Subnet, properties: {name: {get_param: name}, network: {get_resource: net}, cidr: 10.0.0.0/24}}\n  \
+         router: {type: OS::Neutron::Router}\n  \
+         leg: {type: OS::Neutron::RouterInterface, properties: {router: {get_resource: router}, subnet: {get_resource: subnet}}}\n",
+    )];
+    let made = Given {
+        template: &template,
+        files,
+        ..Given::default()
+    }
+    .made();
+    let changed = template.replace("name: one", "name: two");
+    let given = Given {
+        template: &changed,
+        files,
+        deployed: Deployed::of(made),
+        ..Given::default()
+    };
+    let workflow = given.plan().workflow.unwrap_or_default();
+    let steps = workflow
+        .steps
+        .into_iter()
+        .map(|step| format!("{} <- {}", step.id, step.after.join(" ")));
+    insta::assert_snapshot!(steps.collect::<Vec<_>>().join("\n"), @r"
+    g/0/subnet:update <- 
+    g/1/subnet:update <- 
+    g/2/subnet:update <- g/0/subnet:update g/1/subnet:update
+    ");
+}
+
+#[test]
 fn a_member_can_be_a_nested_template() {
     let template = resources(
         "  net: {type: OS::Neutron::Net}\n  g:\n    type: OS::Heat::AutoScalingGroup\n    properties:\n      min_size: 2\n      max_size: 3\n      \

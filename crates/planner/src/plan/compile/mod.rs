@@ -16,7 +16,7 @@ mod components;
 mod connections;
 mod outdated;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::{
     diff::Diff,
@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{
     compose::Pause,
+    members::is_parent,
     workflow::{Step, StepKind},
 };
 use types::{SERVER, is_wait_condition};
@@ -235,13 +236,23 @@ impl<'a> Compiler<'a> {
         late
     }
 
+    /// The steps that complete these resources. A group or nested template without a change has no step, so those of its
+    /// members count.
     fn done_steps(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let mut steps: Vec<String> = Vec::new();
-        for name in names {
-            if let Some(step) = self.done.get(name)
-                && !steps.contains(step)
-            {
-                steps.push(step.clone());
+        let mut seen = HashSet::new();
+        let mut open: VecDeque<&'a str> = names.into_iter().collect();
+        while let Some(name) = open.pop_front() {
+            if !seen.insert(name) {
+                continue;
+            }
+            let spec = self.model.get(name);
+            if let Some(step) = self.done.get(name) {
+                if !steps.contains(step) {
+                    steps.push(step.clone());
+                }
+            } else if spec.is_some_and(|spec| is_parent(&spec.resource_type)) {
+                open.extend(self.ordering.all_before(self.model, name));
             }
         }
         steps
