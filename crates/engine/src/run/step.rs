@@ -95,8 +95,11 @@ pub enum QueueMove {
 pub type StepResult<T = ()> = Result<T, Ended>;
 
 impl Attempt {
-    /// Runs the attempt.
+    /// Runs the attempt. In the step's log, a line separates a repeated attempt from the one before it.
     pub async fn perform(&self) -> StepResult {
+        if self.number > 1 {
+            self.log.info(format!("Attempt {}", self.number)).await;
+        }
         self.lock_server().await?;
         if let StepKind::Create | StepKind::Update | StepKind::Configure = self.step.kind {
             self.read_requested_attributes().await?;

@@ -51,18 +51,6 @@ impl Bench {
             .call(Service::Compute, Method::POST, &path);
         call.json(&action).send().await.unwrap();
     }
-
-    /// All lines of a run's log.
-    async fn log_lines(&self, run: &Run) -> Vec<String> {
-        let events = self.engine.events(&self.tenant, &run.id, 0, 10_000).await;
-        let events = events.unwrap().into_iter();
-        events
-            .filter_map(|event| match event.body {
-                api::EventBody::Log(api::LogLine { text, .. }) => Some(text),
-                _ => None,
-            })
-            .collect()
-    }
 }
 
 #[tokio::test]

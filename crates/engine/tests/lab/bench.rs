@@ -389,6 +389,18 @@ impl Bench {
         .await;
     }
 
+    /// All lines of a run's log.
+    pub async fn log_lines(&self, run: &Run) -> Vec<String> {
+        let events = self.engine.events(&self.tenant, &run.id, 0, 10_000).await;
+        let events = events.unwrap().into_iter();
+        events
+            .filter_map(|event| match event.body {
+                EventBody::Log(api::LogLine { text, .. }) => Some(text),
+                _ => None,
+            })
+            .collect()
+    }
+
     /// The project's resources in the cloud.
     pub fn left(&self) -> Vec<String> {
         self.lab.leftovers().remove("demo").unwrap_or_default()

@@ -35,6 +35,9 @@ async fn a_refused_creation_is_tried_once_more() {
         (run.state, steps(&run)["front:create"]),
         (RunState::Succeeded, (StepState::Succeeded, 2))
     );
+    let lines = bench.log_lines(&run).await;
+    let attempts = lines.iter().filter(|line| line.starts_with("Attempt "));
+    assert_eq!(attempts.collect::<Vec<_>>(), ["Attempt 2"], "{lines:?}");
     bench.undeploy(&started.deployment).await;
 
     bench.lab.faults().add(making_networks(CallFault {
