@@ -68,6 +68,9 @@ test('a deployment is rolled back to its first run, two updates later', async ({
     const changes = page.getByRole('region', { name: 'Changes of the content' });
     await expect(changes).toContainText('spare: {type: OS::Neutron::Net}');
     await expect(changes).toContainText('label: "blue"');
+    const changed = page.getByRole('region', { name: 'Changes', exact: true });
+    await expect(changed.getByRole('row').nth(1)).toHaveText(/^net\s*OS::Neutron::Net\s*created\s*updated$/);
+    await expect(changed.locator('[data-change="spare"]')).toContainText(/created\s*not in this run/);
     const steps = page.getByRole('region', { name: 'Steps' });
     await expect(steps.locator('[data-step="spare:create"]')).toContainText('Not in this run');
     await expect(steps.locator('[data-step="spare:create"]'), 'the time that it took').toContainText(/\d (ms|s)/);

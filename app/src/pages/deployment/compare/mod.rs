@@ -1,8 +1,10 @@
-//! Two runs of a deployment side by side: durations of their steps, their templates and parameters.
+//! Two runs of a deployment side by side: their templates and parameters, their changes, durations of their steps.
+
+mod changes;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use api::{Run, RunContent, RunStep};
+use api::{Change, Run, RunContent, RunStep};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
@@ -21,23 +23,39 @@ use crate::{
     },
 };
 
-/// A run with its steps and content.
+/// A run with its steps, content and changes.
 #[derive(Clone, Debug, PartialEq)]
 struct Side {
     run: Run,
     /// `None` for an old run whose content is not kept.
     content: Option<RunContent>,
+    /// `None` for an old run whose plan is not kept.
+    changes: Option<Vec<Change>>,
 }
 
 impl Side {
     async fn load(id: String) -> Answer<Side> {
         let run = client::run(&id).await?;
-        let content = match client::run_content(&id).await {
-            Ok(content) => Some(content),
-            Err(problem) if problem.status == 404 => None,
-            Err(problem) => return Err(problem),
+        let content = if_kept(client::run_content(&id).await)?;
+        let plan = if_kept(client::run_plan(&id).await)?;
+        let changes = match plan {
+            Some(plan) => Some(plan.changes),
+            // A command, for example, has no plan.
+            None => (!run.kind.changes_resources()).then(Vec::new),
         };
-        Ok(Side { run, content })
+        Ok(Side {
+            run,
+            content,
+            changes,
+        })
+    }
+}
+
+fn if_kept<T>(answer: Answer<T>) -> Answer<Option<T>> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(problem) if problem.status == 404 => Ok(None),
+        Err(problem) => Err(problem),
     }
 }
 
@@ -88,7 +106,7 @@ pub fn ComparePage() -> impl IntoView {
             <header class="page-head">
                 <div>
                     <h1>"Compare runs"</h1>
-                    <p>"Durations of their steps, and the content that they were started with."</p>
+                    <p>"Their content, their changes, and the durations of their steps."</p>
                 </div>
             </header>
             <div class="compare-choice">
@@ -157,9 +175,17 @@ fn comparison(earlier: Side, later: Side) -> AnyView {
         }
         .into_any(),
     };
+    let changes = match (&earlier.changes, &later.changes) {
+        (Some(before), Some(after)) => changes::changes(before, after),
+        _ => view! {
+            <Empty icon="history" title="The plan was not stored" text="An older version of Stackloom started at least one of these runs, and did not store its plan." />
+        }
+        .into_any(),
+    };
     view! {
         {data_table(["Run", "State", "Started", "Took", "By", "Steps"], heads)}
         <section class="section" aria-label="Changes of the content"><h2>"Template and parameters"</h2>{content}</section>
+        <section class="section" aria-label="Changes"><h2>"Changes"</h2>{changes}</section>
         <section class="section" aria-label="Steps"><h2>"Steps"</h2>{steps(&earlier.run, &later.run)}</section>
     }
     .into_any()
