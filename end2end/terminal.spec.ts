@@ -1,5 +1,5 @@
-// Terminals in the browser: from a click to a prompt, paste, an editor, size, keys, much output, reconnecting, and the
-// bastion closed afterwards.
+// Terminals in the browser: from a click to a prompt, paste, an editor, size, keys, much output, reconnecting, a tab
+// that sleeps, and the bastion closed afterwards.
 import { createHash } from 'node:crypto';
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, shoot, watchConsole } from './support/app.ts';
@@ -72,6 +72,20 @@ async function connectAgain(page: Page, panel: Locator): Promise<void> {
   await expect(screen(panel)).toContainText('stackloom@');
   await enter(page, 'echo he""re again');
   await expect(screen(panel)).toContainText('here again');
+}
+
+/** Freezes a tab, as a browser does in the background. The result wakes it up. */
+async function freeze(page: Page): Promise<() => Promise<void>> {
+  const client = await page.context().newCDPSession(page);
+  await page.evaluate(() => {
+    delete document.body.dataset['frozen'];
+    document.addEventListener('freeze', () => void (document.body.dataset['frozen'] = 'once'));
+  });
+  await client.send('Page.setWebLifecycleState', { state: 'frozen' });
+  return async () => {
+    await client.send('Page.setWebLifecycleState', { state: 'active' });
+    await expect(page.locator('body'), 'the tab was frozen').toHaveAttribute('data-frozen', 'once');
+  };
 }
 
 async function enter(page: Page, command: string): Promise<void> {
@@ -304,6 +318,66 @@ test('a terminal ends with its tab and with its login, and the bastion is closed
     await login(page);
   });
 
+  const removal = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, removal.run);
+});
+
+test('the terminals of a tab that sleeps go on, or tell that they have ended @full', async ({ page, context, request }) => {
+  test.setTimeout(7 * 60_000);
+  await login(page);
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'asleep', template });
+  await ended(page, run);
+  const own = await context.newPage();
+  await own.addInitScript(countLines);
+  const panel = own.getByRole('tabpanel');
+  await own.goto(`/deployments/${deployment}/terminal/web`);
+  await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
+
+  await test.step('after a short sleep, output goes on where it stopped', async () => {
+    const count = 1_000_000;
+    await clear(own, panel, 'nap');
+    await own.evaluate(() => void (window.nextLine = 1));
+    await enter(own, `seq ${count}; echo e""nd`);
+    const wake = await freeze(own);
+    // The user is in another tab meanwhile.
+    await page.goto(`/deployments/${deployment}`);
+    await expect(page.getByRole('region', { name: 'Events' }).getByRole('row').filter({ hasText: 'Open a terminal' })).toBeVisible();
+    await wake();
+    await expect(screen(panel)).toContainText('end', { timeout: 2 * 60_000 });
+    expect(await own.evaluate(() => window.nextLine)).toBe(count + 1);
+  });
+
+  await test.step('the server ends a terminal whose output nobody takes for a minute, but no quiet one', async () => {
+    await own.getByRole('group', { name: 'Open a terminal' }).getByRole('button', { name: 'gate' }).click();
+    await expect(own.getByRole('tab', { name: 'gate' })).toHaveAttribute('aria-selected', 'true');
+    await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
+    await own.getByRole('tab', { name: 'web' }).click();
+    await panel.locator('.xterm-screen').click();
+    await enter(own, 'yes');
+    await expect(screen(panel)).toContainText(/y\s*y\s*y/);
+    const wake = await freeze(own);
+    const closed = async () => {
+      const events = await api<{ action: string }[]>(page, 'GET', `/audit?deployment=${deployment}`);
+      return events.filter(({ action }) => action.startsWith('CLOSE ')).length;
+    };
+    await expect.poll(closed, { timeout: 3 * 60_000 }).toBe(1);
+    await wake();
+    await expect(panel.getByRole('status')).toHaveText('Closed. The connection to Stackloom was lost.');
+    await expect(screen(panel), 'the output before it stays').toContainText(/y\s*y\s*y/);
+
+    await own.getByRole('tab', { name: 'gate' }).click();
+    await expect(panel.getByRole('status')).toHaveCount(0);
+    await panel.locator('.xterm-screen').click();
+    await enter(own, 'echo a""wake');
+    await expect(screen(panel)).toContainText('awake');
+
+    await own.getByRole('tab', { name: 'web' }).click();
+    await connectAgain(own, panel);
+    expect(await closed(), 'the other terminal is open').toBe(1);
+  });
+
+  await own.close();
+  await expect(async () => expect(await openBastionRules(request)).toHaveLength(0)).toPass({ timeout: 60_000 });
   const removal = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, removal.run);
 });

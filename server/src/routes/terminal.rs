@@ -7,8 +7,8 @@
 //! Browsers cannot slow a websocket down, so the page reports what is on its screen, and the server sends at most
 //! [`TERMINAL_WINDOW`] bytes ahead. Until then the program in the terminal waits. Input and output are two loops: a slow
 //! screen does not delay what is typed. The server pings every 20 seconds. A browser that is silent for longer than
-//! [`SILENCE`] is gone: its terminal ends, so that the bastion is closed. The socket is closed with the codes of
-//! `stream`.
+//! [`SILENCE`] is gone: its terminal ends, so that the bastion is closed. The browser answers pings for a tab that sleeps,
+//! but not while output waits for the tab. The socket is closed with the codes of `stream`.
 //!
 //! Opening and end are audit events. The content is neither logged nor stored.
 
