@@ -4,7 +4,7 @@ import { expect, test } from '@playwright/test';
 import { api, login, node, openDesign, shoot } from './support/app.ts';
 import { accessible } from './support/axe.ts';
 import { code, inspect, problems } from './support/draw.ts';
-import { misfits } from './support/fits.ts';
+import { crowded, enlargeText, misfits } from './support/fits.ts';
 import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 import { broken, twoTier } from './support/templates.ts';
@@ -152,11 +152,7 @@ test('plan, run and deployments', async ({ page, request }) => {
 });
 
 test('text at 125 % makes the rows of the run page higher', async ({ page }) => {
-  await page.addInitScript(() => {
-    document.addEventListener('DOMContentLoaded', () => {
-      document.documentElement.style.fontSize = '125%';
-    });
-  });
+  await enlargeText(page);
   await login(page);
   const template = 'heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\n  back: {type: OS::Neutron::Net}\n';
   const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'large-text', template });
@@ -174,6 +170,39 @@ test('text at 125 % makes the rows of the run page higher', async ({ page }) => 
     });
   }
   await shoot(page, 'run-large-text');
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, gone.run);
+});
+
+test('text at 125 % cuts nothing off on a plan, a deployment and the list of deployments', async ({ page }) => {
+  await enlargeText(page);
+  await login(page);
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'large-text', template: twoTier('large text') });
+  await page.goto(`/designs/${id}/plan`);
+  await expect(page.getByRole('button', { name: 'Deploy', exact: true })).toBeEnabled({ timeout: 60_000 });
+  await expect(page.locator('.change .pill').first()).toBeVisible();
+  expect(await crowded(page)).toEqual([]);
+  await shoot(page, 'plan-large-text');
+
+  const template = `heat_template_version: 2021-04-16
+resources:
+  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}
+  net: {type: OS::Neutron::Net}
+outputs:
+  id: {value: {get_resource: net}}
+`;
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'large-text', template });
+  await ended(page, run);
+  await page.goto(`/deployments/${deployment}`);
+  await expect(page.locator('[data-resource="address"] .pill'), 'the state in the cloud').toBeVisible();
+  await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
+  expect(await crowded(page)).toEqual([]);
+  await shoot(page, 'deployment-large-text');
+
+  await page.goto('/deployments');
+  await expect(page.getByRole('link', { name: 'large-text' }).first()).toBeVisible();
+  expect(await crowded(page)).toEqual([]);
+  await shoot(page, 'deployments-large-text');
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, gone.run);
 });

@@ -2,6 +2,7 @@
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, drag, login, newDesign, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
 import { saved } from './support/draw.ts';
+import { enlargeText } from './support/fits.ts';
 
 const server = (name: string, net: string) =>
   `  ${name}: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: debian-12, networks: [{network: {get_resource: ${net}}}]}}\n`;
@@ -87,11 +88,7 @@ test('the context menu opens by the right button and by keyboard, and aligns', a
 });
 
 test('the context menu stays on a low canvas at 125 % text, and scrolls', async ({ page }) => {
-  await page.addInitScript(() => {
-    document.addEventListener('DOMContentLoaded', () => {
-      document.documentElement.style.fontSize = '125%';
-    });
-  });
+  await enlargeText(page);
   await page.setViewportSize({ width: 1280, height: 420 });
   await login(page);
   await open(page);

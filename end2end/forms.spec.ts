@@ -3,6 +3,7 @@ import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, newDesign, node, openDesign, shoot } from './support/app.ts';
 import { expectCode, pasteOver, readCode, textOf } from './support/code.ts';
 import { add, inspect, problems } from './support/draw.ts';
+import { enlargeText } from './support/fits.ts';
 
 const wall = `heat_template_version: 2021-04-16
 parameters:
@@ -362,11 +363,7 @@ ${server('web', '"#!/bin/sh"')}${server('filed', '{get_file: setup.sh}')}${serve
 });
 
 test('text at 125 % cuts nothing off in the designer', async ({ page }) => {
-  await page.addInitScript(() => {
-    document.addEventListener('DOMContentLoaded', () => {
-      document.documentElement.style.fontSize = '125%';
-    });
-  });
+  await enlargeText(page);
   await design(page, wall);
   const form = await inspect(page, 'web');
   const size = await form.getByLabel('Name', { exact: true }).evaluate((input) => parseFloat(getComputedStyle(input).fontSize));

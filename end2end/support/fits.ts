@@ -1,4 +1,4 @@
-// Colour schemes, and windows of the sizes of a desktop, a tablet and a phone: what does not fit into them.
+// Colour schemes, windows of the sizes of a desktop, a tablet and a phone, and large text: what does not fit into them.
 import type { Page } from '@playwright/test';
 
 export const SCHEMES = ['light', 'dark'] as const;
@@ -33,6 +33,32 @@ export async function misfits(page: Page, name: string): Promise<string[]> {
   }
   await page.setViewportSize(SIZES[0]!);
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: null });
+  return found;
+}
+
+/** Makes the text of all pages as large as a reader's browser does at 125 %. */
+export async function enlargeText(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    document.addEventListener('DOMContentLoaded', () => {
+      document.documentElement.style.fontSize = '125%';
+    });
+  });
+}
+
+/** What large text does not leave room for in the present window, one line each. */
+export async function crowded(page: Page): Promise<string[]> {
+  return [...(await page.evaluate(cutOff)), ...(await page.evaluate(overfull))];
+}
+
+/** Boxes that are smaller than their content. Runs in the page. */
+function overfull(): string[] {
+  const found: string[] = [];
+  for (const box of document.querySelectorAll<HTMLElement>('.frame-main, .table, .pill')) {
+    if (box.scrollWidth > box.clientWidth + 1) found.push(`.${box.className} is ${box.clientWidth} pixels wide, its content ${box.scrollWidth}`);
+  }
+  for (const box of document.querySelectorAll<HTMLElement>('.pill, .button, .segments > button')) {
+    if (box.scrollHeight > box.clientHeight + 1) found.push(`"${box.textContent?.trim()}" is ${box.clientHeight} pixels high, its text ${box.scrollHeight}`);
+  }
   return found;
 }
 
