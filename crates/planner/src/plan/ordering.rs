@@ -4,7 +4,7 @@
 //! ([`exclusive::handed_over`]). If that would make a circle, requirements have priority, and the other resource
 //! releases its value first.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{
     exclusive::{self, HandOver},
@@ -109,6 +109,29 @@ impl<'a> Ordering<'a> {
         }
         false
     }
+}
+
+/// The nearest resources with a step among the given ones and those before them. The order holds through a resource
+/// without a step, as if it had one.
+pub(super) fn nearest<'a, Before: IntoIterator<Item = &'a str>>(
+    names: impl IntoIterator<Item = &'a str>,
+    has_step: impl Fn(&str) -> bool,
+    before: impl Fn(&'a str) -> Before,
+) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    let mut open: VecDeque<&'a str> = names.into_iter().collect();
+    while let Some(name) = open.pop_front() {
+        if !seen.insert(name) {
+            continue;
+        }
+        if has_step(name) {
+            found.push(name);
+        } else {
+            open.extend(before(name));
+        }
+    }
+    found
 }
 
 #[cfg(test)]

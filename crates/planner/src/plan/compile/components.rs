@@ -148,6 +148,6 @@ impl<'a> Compiler<'a> {
 }
 
 /// True for security groups and rules that open the ports of software.
-fn is_access(spec: &ResourceSpec) -> bool {
+pub(super) fn is_access(spec: &ResourceSpec) -> bool {
     matches!(&spec.origin, Origin::Derived { pass, .. } if pass == "access")
 }

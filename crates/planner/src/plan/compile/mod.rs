@@ -4,24 +4,25 @@
 //! net:create -> port:create -> web:create -> bastion:open -> web:ssh -> nginx:configure -> bastion:close
 //! ```
 //! A resource is complete after its `create` step, a component after its `configure` step. Steps wait for the
-//! completing steps of their resource's requirements. Servers with software are checked over SSH once the bastion is
-//! open, and so are those whose signals a wait fetches: it starts after their checks. A replaced resource has a `create`
-//! step like a new one, and a `delete-old` step on its older copy; the order of removals is in
-//! [`remove`](super::remove). A new component whose item can be installed alone has an `install` step, which does not
-//! wait for the components that the component refers to, except those in `depends_on`. A software deployment has the steps of
-//! a component; those on one server follow each other, as with Heat's agent. Removals of software that run on its server are
-//! in [`last_runs`](super::last_runs). Each list is built by one traversal in dependency order, so the steps are ordered.
+//! completing steps of their resource's requirements. A requirement without a change has no step, so the steps of its own
+//! requirements count. Servers with software are checked over SSH once the bastion is open, and so are those whose signals
+//! a wait fetches: it starts after their checks. A replaced resource has a `create` step like a new one, and a
+//! `delete-old` step on its older copy; the order of removals is in [`remove`](super::remove). A new component whose item
+//! can be installed alone has an `install` step, which does not wait for the components that the component refers to,
+//! except those in `depends_on`. A software deployment has the steps of a component; those on one server follow each
+//! other, as with Heat's agent. Removals of software that run on its server are in [`last_runs`](super::last_runs). Each
+//! list is built by one traversal in dependency order, so the steps are ordered.
 
 mod components;
 mod connections;
 mod outdated;
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     diff::Diff,
     hooks,
-    ordering::Ordering,
+    ordering::{Ordering, nearest},
     pauses,
     remove::{RemovalPhase, Removals, delete_old_id},
     time_limits::{RESOURCE_SECONDS, SERVER_SECONDS, WAIT_SECONDS},
@@ -29,9 +30,9 @@ use super::{
 };
 use crate::{
     compose::Pause,
-    members::is_parent,
     workflow::{Step, StepKind},
 };
+use components::is_access;
 use types::{SERVER, is_wait_condition};
 
 /// Workflow from the deployed resources to the model. The error is a circle.
@@ -236,26 +237,21 @@ impl<'a> Compiler<'a> {
         late
     }
 
-    /// The steps that complete these resources. A group or nested template without a change has no step, so those of its
-    /// members count.
+    /// The steps that complete these resources. A resource without a change has no step, so the steps of its requirements
+    /// count: as in Heat, the order holds through it. The exception is its group of the pass `access`. The steps on servers
+    /// have an order of their own with the ports that this group opens and closes.
     fn done_steps(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-        let mut steps: Vec<String> = Vec::new();
-        let mut seen = HashSet::new();
-        let mut open: VecDeque<&'a str> = names.into_iter().collect();
-        while let Some(name) = open.pop_front() {
-            if !seen.insert(name) {
-                continue;
-            }
-            let spec = self.model.get(name);
-            if let Some(step) = self.done.get(name) {
-                if !steps.contains(step) {
-                    steps.push(step.clone());
-                }
-            } else if spec.is_some_and(|spec| is_parent(&spec.resource_type)) {
-                open.extend(self.ordering.all_before(self.model, name));
-            }
-        }
-        steps
+        let opens_ports = |name: &str| self.model.get(name).is_some_and(is_access);
+        let changed = nearest(
+            names,
+            |name| self.is_touched(name),
+            |name| {
+                let before = self.ordering.all_before(self.model, name);
+                before.filter(move |name| !opens_ports(name))
+            },
+        );
+        let steps = changed.into_iter().filter_map(|name| self.done.get(name));
+        steps.cloned().collect()
     }
 
     fn create(&mut self, name: &'a str, steps: &mut Vec<Step>) {

@@ -75,6 +75,26 @@ fn another_name_is_an_update_and_another_image_a_replacement() {
 }
 
 #[test]
+fn the_order_holds_through_resources_that_do_not_change() {
+    let before = resources(
+        "
+  last: {type: OS::Neutron::Net, depends_on: middle, properties: {name: one}}
+  middle: {type: OS::Neutron::Net, depends_on: first}
+  first: {type: OS::Neutron::Net, properties: {name: one}}
+",
+    );
+    let (changes, done) = from_to(&before, &before.replace("name: one", "name: two"));
+    insta::assert_snapshot!(changes, @r"
+    Update last: `name` changes
+    Update first: `name` changes
+    ");
+    insta::assert_snapshot!(done, @r"
+    first:update <- 
+    last:update <- first:update
+    ");
+}
+
+#[test]
 fn dependents_are_updated_before_the_old_resource_is_deleted() {
     let before = resources(SMALL);
     let after = before.replace(
@@ -199,7 +219,7 @@ fn software_is_added_to_an_existing_server() {
     deployment_key:create <- 
     gate_port:update <- gate_access:create
     gate:create <- gate_port:update deployment_key:create
-    bastion:open <- gate:create gate_access:create
+    bastion:open <- gate:create gate_access:create gate_port:update
     gate:ssh <- gate:create bastion:open
     nginx:configure <- gate:ssh
     bastion:close (always) <- gate:ssh nginx:configure
