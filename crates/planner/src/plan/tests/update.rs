@@ -160,6 +160,22 @@ fn removed_resources_are_deleted_last() {
 }
 
 #[test]
+fn dependents_are_deleted_first_through_resources_that_stay() {
+    let before = resources(
+        "
+  db: {type: OS::Neutron::Net}
+  app: {type: OS::Neutron::Net, depends_on: db}
+  worker: {type: OS::Neutron::Net, depends_on: app}
+",
+    );
+    let (_, done) = from_to(&before, &resources("  app: {type: OS::Neutron::Net}\n"));
+    insta::assert_snapshot!(done, @r"
+    worker:delete <- 
+    db:delete <- worker:delete
+    ");
+}
+
+#[test]
 fn a_possibly_changed_attribute_is_compared_by_the_run() {
     let text = resources(&format!(
         "{SMALL}  other: {{type: OS::Nova::Server, properties: {{flavor: m1.small, image: debian-12, user_data: {{get_attr: [web, first_address]}}, networks: [{{network: {{get_resource: net}}}}]}}}}\n"
