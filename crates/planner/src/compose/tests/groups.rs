@@ -181,6 +181,31 @@ resources:
 }
 
 #[test]
+fn members_lose_a_resource_at_the_same_time() {
+    let template = resources(
+        "  g:\n    type: OS::Heat::ResourceGroup\n    update_policy: {batch_create: {max_batch_size: 1}}\n    \
+         properties: {count: 2, resource_def: {type: member.yaml}}\n",
+    );
+    let one = resources("  net: {type: OS::Neutron::Net}\n");
+    let two = format!("{one}  extra: {{type: OS::Neutron::Net}}\n");
+    let given = |member: &str, deployed: Deployed| {
+        let given = Given {
+            template: &template,
+            files: &[("member.yaml", member)],
+            deployed,
+            ..Given::default()
+        };
+        given.plan()
+    };
+    let made = given(&two, Deployed::default()).workflow.unwrap().resources;
+    assert!(made["g/1/extra"].requires.contains(&"g/0".to_owned()));
+    insta::assert_snapshot!(steps(given(&one, Deployed::of(made))), @r"
+    g/1/extra:delete <- 
+    g/0/extra:delete <- 
+    ");
+}
+
+#[test]
 fn software_waits_for_a_server_inside_a_nested_template() {
     let template = resources(
         "  net: {type: OS::Neutron::Net}\n  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}\n  \
