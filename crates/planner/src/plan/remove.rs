@@ -21,7 +21,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     exclusive::{self, LOAD_BALANCER},
-    ordering::nearest,
+    ordering::Nearest,
     time_limits::RESOURCE_SECONDS,
     *,
 };
@@ -76,7 +76,7 @@ pub(super) struct Removals<'a> {
     /// Dependencies of the deployed resources, all by present names.
     required: HashMap<&'a str, Vec<&'a str>>,
     /// The removed resources that each removed one requires, directly or through resources that stay, by present names.
-    required_removed: HashMap<&'a str, Vec<&'a str>>,
+    required_removed: Nearest<'a>,
 }
 
 impl<'a> Removals<'a> {
@@ -104,7 +104,8 @@ impl<'a> Removals<'a> {
             .iter()
             .map(|(name, spec)| (name.as_str(), required(deployed, name, spec)))
             .collect();
-        for name in in_order(deployed, &mut required).into_iter().rev() {
+        let order = in_order(deployed, &mut required);
+        for name in order.iter().rev().copied() {
             let spec = &deployed.resources[name];
             let new = model.get(name);
             match (new, action(name)) {
@@ -145,18 +146,17 @@ impl<'a> Removals<'a> {
             }
         }
         let going: HashSet<&str> = all.iter().map(|removal| removal.row).collect();
-        // A group or nested template gives no order, as in Heat, which removes its members in its update.
-        let through = |row: &'a str| {
-            let passes_on = !is_parent(&deployed.resources[row].resource_type);
-            let required = required.get(row).filter(|_| passes_on);
-            required.into_iter().flatten().copied()
-        };
-        let required_removed = all.iter().map(|removal| {
-            let direct = required[removal.row].iter().copied();
-            let removed = nearest(direct, |row| going.contains(row), through);
-            (removal.row, removed)
-        });
-        let required_removed = required_removed.collect();
+        let mut required_removed = Nearest::default();
+        for row in order {
+            let before = required[row].iter().copied();
+            if going.contains(row) {
+                let removed = required_removed.of(before);
+                required_removed.add(row, removed);
+            } else if !is_parent(&deployed.resources[row].resource_type) {
+                // A group or nested template gives no order, as in Heat, which removes its members in its update.
+                required_removed.pass(row, before);
+            }
+        }
         let mut removals = Removals {
             all,
             copies,
@@ -277,7 +277,7 @@ impl<'a> Removals<'a> {
         }
         let mut first: HashMap<&str, Vec<&Removal<'_>>> = HashMap::new();
         for removal in &self.all {
-            for row in &self.required_removed[removal.row] {
+            for row in self.required_removed.before(removal.row) {
                 first.entry(row).or_default().push(removal);
             }
         }
@@ -375,7 +375,7 @@ impl<'a> Removals<'a> {
             for removal in self.all.iter().rev() {
                 let is_of_it = |row: &&str| *row == balancer.row || pieces.contains(row);
                 let on_it = self.required[removal.row].iter().any(is_of_it);
-                let required = &self.required_removed[removal.row];
+                let required = self.required_removed.before(removal.row);
                 let behind_it = required.iter().any(is_of_it);
                 let on_others = required.iter().any(|row| between.contains(row));
                 let is_piece = removal.spec.resource_type.starts_with("OS::Octavia::");
@@ -402,7 +402,7 @@ impl<'a> Removals<'a> {
         // Dependents come before their requirements, so one traversal from the end reaches all.
         for removal in self.all.iter().rev() {
             let behind = || {
-                let mut required = self.required_removed[removal.row].iter();
+                let mut required = self.required_removed.before(removal.row).iter();
                 required.any(|row| behind_server.contains(row))
             };
             if removal.is(SERVER) || behind() {

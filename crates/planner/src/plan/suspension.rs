@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
     Deployed,
-    ordering::nearest,
+    ordering::Nearest,
     remove::{in_order, required, sort},
     time_limits::{BASTION_SECONDS, CONFIGURE_SECONDS, SERVER_SECONDS, SSH_SECONDS},
 };
@@ -91,11 +91,16 @@ pub fn workflow(
         .map(|(name, spec)| (name.as_str(), required(deployed, name, spec)))
         .collect();
     let order = in_order(deployed, &mut requires);
-    let is_ordered = |name: &str| acts(name) && !is_last(name);
-    let requirements = |name: &str| requires[name].iter().copied();
+    let mut nearest = Nearest::default();
     let mut before: HashMap<&str, BTreeSet<String>> = HashMap::new();
-    for name in order.iter().copied().filter(|name| is_ordered(name)) {
-        for other in nearest(requirements(name), is_ordered, requirements) {
+    for name in order.iter().copied() {
+        let required = requires[name].iter().copied();
+        if !acts(name) || is_last(name) {
+            nearest.pass(name, required);
+            continue;
+        }
+        nearest.add(name, nearest.of(required));
+        for other in nearest.before(name).iter().copied() {
             let (first, then) = match direction {
                 Direction::Suspend => (name, other),
                 Direction::Resume => (other, name),

@@ -22,7 +22,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::{
     diff::Diff,
     hooks,
-    ordering::{Ordering, nearest},
+    ordering::{Nearest, Ordering},
     pauses,
     remove::{RemovalPhase, Removals, delete_old_id},
     time_limits::{RESOURCE_SECONDS, SERVER_SECONDS, WAIT_SECONDS},
@@ -104,6 +104,8 @@ struct Compiler<'a> {
     ordering: &'a Ordering<'a>,
     /// Id of the step that completes each resource.
     done: HashMap<&'a str, String>,
+    /// The changed resources that each resource so far waits for.
+    nearest: Nearest<'a>,
     /// Id of the SSH step of each server.
     ssh: HashMap<&'a str, String>,
     /// The resources required for a connection to a server, by server: rules and router interfaces.
@@ -143,6 +145,7 @@ impl<'a> Compiler<'a> {
             removals,
             ordering,
             done: HashMap::new(),
+            nearest: Nearest::default(),
             ssh: HashMap::new(),
             reach: HashMap::new(),
             bastion,
@@ -238,20 +241,25 @@ impl<'a> Compiler<'a> {
     }
 
     /// The steps that complete these resources. A resource without a change has no step, so the steps of its requirements
-    /// count: as in Heat, the order holds through it. The exception is its group of the pass `access`. The steps on servers
-    /// have an order of their own with the ports that this group opens and closes.
+    /// count: as in Heat, the order holds through it.
     fn done_steps(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-        let opens_ports = |name: &str| self.model.get(name).is_some_and(is_access);
-        let changed = nearest(
-            names,
-            |name| self.is_touched(name),
-            |name| {
-                let before = self.ordering.all_before(self.model, name);
-                before.filter(move |name| !opens_ports(name))
-            },
-        );
-        let steps = changed.into_iter().filter_map(|name| self.done.get(name));
+        self.steps_of(&self.nearest.of(names))
+    }
+
+    /// The steps that complete these changed resources.
+    fn steps_of(&self, names: &[&'a str]) -> Vec<String> {
+        let steps = names.iter().filter_map(|name| self.done.get(name));
         steps.cloned().collect()
+    }
+
+    /// Passes the order on through a resource without a change. The exception is its group of the pass `access`: the steps
+    /// on servers have an order of their own with the ports that this group opens and closes.
+    fn pass(&mut self, name: &'a str) {
+        let (model, ordering) = (self.model, self.ordering);
+        let opens_ports = |name: &str| model.get(name).is_some_and(is_access);
+        let before = ordering.all_before(model, name);
+        let before = before.filter(|name| !opens_ports(name));
+        self.nearest.pass(name, before);
     }
 
     fn create(&mut self, name: &'a str, steps: &mut Vec<Step>) {
@@ -259,14 +267,15 @@ impl<'a> Compiler<'a> {
             return;
         };
         if !self.is_touched(name) {
-            return;
+            return self.pass(name);
         }
         let timeout = match spec.resource_type.as_str() {
             SERVER => SERVER_SECONDS,
             wait if is_wait_condition(wait) => WAIT_SECONDS,
             _ => RESOURCE_SECONDS,
         };
-        let mut after = self.done_steps(self.ordering.all_before(self.model, name));
+        let before = self.nearest.of(self.ordering.all_before(self.model, name));
+        let mut after = self.steps_of(&before);
         after.extend(self.removals.before(name).iter().cloned());
         let model = self.model;
         let servers = spec.signal_servers(move |name| model.get(name));
@@ -291,6 +300,7 @@ impl<'a> Compiler<'a> {
             ..Step::new(id.clone(), kind, Some(name), after, timeout)
         });
         self.done.insert(name, id);
+        self.nearest.add(name, before);
     }
 }
 

@@ -81,16 +81,19 @@ fn the_order_holds_through_resources_that_do_not_change() {
   last: {type: OS::Neutron::Net, depends_on: middle, properties: {name: one}}
   middle: {type: OS::Neutron::Net, depends_on: first}
   first: {type: OS::Neutron::Net, properties: {name: one}}
+  end: {type: OS::Neutron::Net, depends_on: [middle, last], properties: {name: one}}
 ",
     );
     let (changes, done) = from_to(&before, &before.replace("name: one", "name: two"));
     insta::assert_snapshot!(changes, @r"
     Update last: `name` changes
     Update first: `name` changes
+    Update end: `name` changes
     ");
     insta::assert_snapshot!(done, @r"
     first:update <- 
     last:update <- first:update
+    end:update <- last:update
     ");
 }
 
@@ -235,7 +238,7 @@ fn software_is_added_to_an_existing_server() {
     deployment_key:create <- 
     gate_port:update <- gate_access:create
     gate:create <- gate_port:update deployment_key:create
-    bastion:open <- gate:create gate_access:create gate_port:update
+    bastion:open <- gate:create gate_access:create
     gate:ssh <- gate:create bastion:open
     nginx:configure <- gate:ssh
     bastion:close (always) <- gate:ssh nginx:configure
