@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use api::{CloudFacts, Event, EventBody, RunState, StepState};
-use engine::Changes;
+use engine::{Changes, NewDeployment};
+use hot::bundle::Bundle;
 use serde_json::json;
 
 use crate::{
@@ -28,6 +29,20 @@ resources:
         properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
 ";
 
+/// A member of a group of nested templates.
+const MEMBER: &str = "heat_template_version: 2021-04-16
+parameters:
+  net: {type: string}
+  flavor: {type: string}
+resources:
+  server:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: {get_param: flavor}, networks: [{network: {get_param: net}}]}
+";
+
+/// The members of six, two by two.
+const BATCHES: [[&str; 2]; 3] = [["0", "1"], ["2", "3"], ["4", "5"]];
+
 fn facts() -> CloudFacts {
     let facts = json!({
         "images": [{"id": "1", "name": "debian-12"}],
@@ -48,7 +63,7 @@ fn at_work(events: &[Event]) -> Vec<BTreeSet<String>> {
         };
         let member = step
             .strip_prefix("web/")
-            .and_then(|rest| rest.split(':').next());
+            .and_then(|rest| rest.split([':', '/']).next());
         let Some(member) = member.filter(|_| !step.ends_with(":delete-old")) else {
             continue;
         };
@@ -60,6 +75,14 @@ fn at_work(events: &[Event]) -> Vec<BTreeSet<String>> {
         sets.push(at_work.clone());
     }
     sets
+}
+
+/// True if members were worked on two at a time, batch by batch.
+fn is_in_batches(events: &[Event]) -> bool {
+    let mut pairs = at_work(events);
+    pairs.retain(|set| set.len() >= 2);
+    pairs.dedup();
+    pairs == BATCHES.map(|batch| BTreeSet::from(batch.map(str::to_owned)))
 }
 
 impl Bench {
@@ -102,7 +125,6 @@ async fn six_servers_are_updated_two_at_a_time() {
     assert_eq!(bench.active_servers(), 6);
     let deployment = started.deployment.as_str();
     let before = bench.ids(deployment).await;
-    let batches = [["0", "1"], ["2", "3"], ["4", "5"]];
 
     // In place: a server that gets another size is away for a while.
     let small = SIX.replace("m1.tiny", "m1.small");
@@ -110,11 +132,7 @@ async fn six_servers_are_updated_two_at_a_time() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.ids(deployment).await, before);
     assert!(fewest >= 4, "{fewest} were up");
-    let sets = at_work(&events);
-    let mut worked: Vec<_> = sets.iter().filter(|set| set.len() >= 2).collect();
-    worked.dedup();
-    let expected = batches.map(|batch| BTreeSet::from(batch.map(str::to_owned)));
-    assert_eq!(worked, expected.iter().collect::<Vec<_>>());
+    assert!(is_in_batches(&events), "{:?}", at_work(&events));
 
     // By successors: none is away.
     let other = small.replace("m1.small,", "m1.small, user_data: '#!/bin/true',");
@@ -124,12 +142,37 @@ async fn six_servers_are_updated_two_at_a_time() {
     let most = at_work(&events).iter().map(BTreeSet::len).max();
     assert_eq!(most, Some(2));
     let after = bench.ids(deployment).await;
-    for member in batches.as_flattened() {
+    for member in BATCHES.as_flattened() {
         let name = format!("web/{member}");
         assert_ne!(after[&name], before[&name], "{name}");
     }
     bench.undeploy(deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn six_nested_templates_are_updated_two_at_a_time() {
+    let bench = Bench::new().await;
+    let (group, _) = SIX.split_once("        type: OS::Nova::Server").unwrap();
+    let template = format!(
+        "{group}        type: member.yaml\n        properties: {{flavor: m1.tiny, net: {{get_resource: net}}}}\n"
+    );
+    let new = NewDeployment {
+        name: "nested".into(),
+        template: template.clone(),
+        bundle: Bundle::new([("member.yaml".to_owned(), MEMBER.to_owned())], []),
+        cloud: facts(),
+        ..NewDeployment::default()
+    };
+    let started = bench.engine.deploy(&bench.actor, new).await.unwrap();
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+
+    let small = template.replace("m1.tiny", "m1.small");
+    let (run, events, fewest) = bench.roll(&started.deployment, &small).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(fewest >= 4, "{fewest} were up");
+    assert!(is_in_batches(&events), "{:?}", at_work(&events));
 }
 
 #[tokio::test]

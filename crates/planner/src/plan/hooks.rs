@@ -2,12 +2,18 @@
 //!
 //! The step of a hook comes before the first step that works on the resource or on a member of it, or after the last
 //! one; the others wait for it. Rules: Heat's `environment.py`. A replacement has the hooks of a creation, and the
-//! deletion of the older copy those of a deletion.
+//! deletion of the older copy those of a deletion. A group or nested template has the hooks of an update also if only
+//! its members change.
+
+use std::collections::HashSet;
 
 use hot::environment::Rule;
 
 use super::{Action, Change, locks::is_of, time_limits::HOOK_SECONDS};
-use crate::workflow::{Step, StepKind, copy_of};
+use crate::{
+    members::is_parent,
+    workflow::{Step, StepKind, copy_of},
+};
 
 /// Inserts the hooks into the steps, which stay in order.
 pub(super) fn insert(rules: &[Rule], changes: &[Change], steps: &mut Vec<Step>) {
@@ -24,7 +30,11 @@ pub(super) fn insert(rules: &[Rule], changes: &[Change], steps: &mut Vec<Step>) 
                 .resource
                 .as_deref()
                 .and_then(|name| name.strip_prefix(resource));
-            works(step) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            rest.is_some_and(|rest| match rest.strip_prefix('/') {
+                // Hooks of members are within those of their parent.
+                Some(_) => works(step) || step.kind == StepKind::Hook,
+                None => works(step) && rest.is_empty(),
+            })
         };
         let is_of_copy = |step: &Step| {
             step.kind == StepKind::Delete
@@ -34,6 +44,7 @@ pub(super) fn insert(rules: &[Rule], changes: &[Change], steps: &mut Vec<Step>) 
             Action::Create | Action::Replace => "create",
             Action::Update => "update",
             Action::Delete => "delete",
+            Action::None if is_parent(&change.resource_type) => "update",
             Action::None => continue,
         };
         hold(resource, word, has, steps, is_inside);
@@ -78,12 +89,25 @@ fn hold(
     if has(&post)
         && let Some(last) = steps.iter().rposition(&is_held)
     {
-        let (id, done) = (format!("{resource}:{post}"), steps[last].id.clone());
-        let waiting = steps.iter_mut().flat_map(|step| &mut step.after);
-        for name in waiting.filter(|name| **name == done) {
-            name.clone_from(&id);
+        let id = format!("{resource}:{post}");
+        let held: Vec<&Step> = steps.iter().filter(|step| is_held(step)).collect();
+        let waited_for: HashSet<&String> = held.iter().flat_map(|step| &step.after).collect();
+        let ends = held.iter().map(|step| &step.id);
+        let ends = ends.filter(|end| !waited_for.contains(end));
+        let ends: Vec<String> = ends.cloned().collect();
+        let held: HashSet<String> = held.iter().map(|step| step.id.clone()).collect();
+        for step in &mut steps[last + 1..] {
+            for name in step
+                .after
+                .iter_mut()
+                .filter(|name| held.contains(name.as_str()))
+            {
+                name.clone_from(&id);
+            }
+            let mut seen = HashSet::new();
+            step.after.retain(|name| seen.insert(name.clone()));
         }
-        steps.insert(last + 1, hook(id, resource, vec![done]));
+        steps.insert(last + 1, hook(id, resource, ends));
     }
 }
 

@@ -111,6 +111,63 @@ impl<'a> Ordering<'a> {
     }
 }
 
+/// The nearest resources with a step before each resource. The order holds through a resource without a step, as if it
+/// had one. Resources are added after those before them.
+#[derive(Default)]
+pub(super) struct Nearest<'a> {
+    /// Those before each resource with a step.
+    before: HashMap<&'a str, Vec<&'a str>>,
+    /// Those before each resource without one.
+    passed: HashMap<&'a str, Vec<&'a str>>,
+}
+
+impl<'a> Nearest<'a> {
+    /// The resources with a step that stand for these: each itself, or the nearest ones before it. Of the latter, those
+    /// that another one waits for are left out.
+    pub fn of(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+        let mut found: Vec<&str> = Vec::new();
+        let mut passed: Vec<&str> = Vec::new();
+        let mut seen = HashSet::new();
+        for name in names {
+            if !seen.insert(name) {
+                continue;
+            }
+            if self.before.contains_key(name) {
+                found.push(name);
+            }
+            passed.extend(self.passed.get(name).into_iter().flatten());
+        }
+        if passed.is_empty() {
+            return found;
+        }
+        let all = found.iter().chain(&passed);
+        let implied: HashSet<&str> = all
+            .filter_map(|name| self.before.get(name))
+            .flatten()
+            .copied()
+            .collect();
+        let is_new = |name: &&'a str| !implied.contains(name) && seen.insert(*name);
+        found.extend(passed.into_iter().filter(is_new));
+        found
+    }
+
+    /// Adds a resource with a step, and the resources before it.
+    pub fn add(&mut self, name: &'a str, before: Vec<&'a str>) {
+        self.before.insert(name, before);
+    }
+
+    /// Adds a resource without a step, and the resources before it.
+    pub fn pass(&mut self, name: &'a str, before: impl IntoIterator<Item = &'a str>) {
+        let before = self.of(before);
+        self.passed.insert(name, before);
+    }
+
+    /// The resources before a resource with a step.
+    pub fn before(&self, name: &str) -> &[&'a str] {
+        self.before.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{plan::tests::from_to, testing::resources};

@@ -1,7 +1,7 @@
 //! Pauses between the batches of a group, as steps that wait.
 //!
-//! The members of a batch already wait for those of the previous batch. If both batches contain work, a pause step is
-//! inserted between them: after all steps of the earlier one, and before all steps of the later one.
+//! The members of a batch already wait for those of the previous batch. A pause step is inserted between two batches with
+//! work: after all steps of the earlier one, and before all steps of the later one. Batches without work are skipped.
 
 use crate::{
     compose::Pause,
@@ -26,14 +26,15 @@ fn between(pause: &Pause, number: usize, steps: &mut Vec<Step>) {
     let Some(first) = steps.iter().position(|step| works_on(step, batch)) else {
         return;
     };
-    let after: Vec<String> = steps[..first]
-        .iter()
-        .filter(|step| works_on(step, &pause.batches[number - 1]))
-        .map(|step| step.id.clone())
-        .collect();
-    if after.is_empty() {
+    let steps_of = |earlier: &Vec<String>| -> Vec<String> {
+        let before = steps[..first].iter();
+        let of_it = before.filter(|step| works_on(step, earlier));
+        of_it.map(|step| step.id.clone()).collect()
+    };
+    let mut earlier = pause.batches[..number].iter().rev().map(steps_of);
+    let Some(after) = earlier.find(|ids| !ids.is_empty()) else {
         return;
-    }
+    };
     let id = format!("{}:pause-{number}", pause.group);
     for step in steps[first..]
         .iter_mut()

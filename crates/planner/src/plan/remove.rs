@@ -6,8 +6,9 @@
 //! Removals are late by default: nothing is deleted before all new resources exist and the dependents of the old ones
 //! have moved over, so that a failure leaves working resources. A removal is early if the resource conflicts with its
 //! own successor ([`exclusive`](super::exclusive)) or with a copy that is restored; its dependents are deleted with it.
-//! Within both parts, dependents are deleted first, by the deployed requirements. Dependencies lead from left to right
-//! only, and each of the three parts is ordered by one graph without circles, so the whole has none.
+//! Within both parts, dependents are deleted first, by the deployed requirements, also through resources that stay.
+//! Dependencies lead from left to right only, and each of the three parts is ordered by one graph without circles, so the
+//! whole has none.
 //!
 //! There is one order beyond the requirements: a floating IP is deleted after the servers at its port. If it were
 //! removed from an existing server, Nova would read the server's whole network again, which increases the work by half.
@@ -20,10 +21,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     exclusive::{self, LOAD_BALANCER},
+    ordering::Nearest,
     time_limits::RESOURCE_SECONDS,
     *,
 };
-use crate::workflow::{Step, StepKind, copy_of};
+use crate::{
+    members::is_parent,
+    workflow::{Step, StepKind, copy_of},
+};
 use hot::expr::Expr;
 use types::{CATALOG, FLOATING_IP, PORT, ROUTER_INTERFACE, SERVER};
 
@@ -70,6 +75,8 @@ pub(super) struct Removals<'a> {
     before: HashMap<&'a str, Vec<String>>,
     /// Dependencies of the deployed resources, all by present names.
     required: HashMap<&'a str, Vec<&'a str>>,
+    /// The removed resources that each removed one requires, directly or through resources that stay, by present names.
+    required_removed: Nearest<'a>,
 }
 
 impl<'a> Removals<'a> {
@@ -97,7 +104,8 @@ impl<'a> Removals<'a> {
             .iter()
             .map(|(name, spec)| (name.as_str(), required(deployed, name, spec)))
             .collect();
-        for name in in_order(deployed, &mut required).into_iter().rev() {
+        let order = in_order(deployed, &mut required);
+        for name in order.iter().rev().copied() {
             let spec = &deployed.resources[name];
             let new = model.get(name);
             match (new, action(name)) {
@@ -137,11 +145,24 @@ impl<'a> Removals<'a> {
                 _ => {}
             }
         }
+        let going: HashSet<&str> = all.iter().map(|removal| removal.row).collect();
+        let mut required_removed = Nearest::default();
+        for row in order {
+            let before = required[row].iter().copied();
+            if going.contains(row) {
+                let removed = required_removed.of(before);
+                required_removed.add(row, removed);
+            } else if !is_parent(&deployed.resources[row].resource_type) {
+                // A group or nested template gives no order, as in Heat, which removes its members in its update.
+                required_removed.pass(row, before);
+            }
+        }
         let mut removals = Removals {
             all,
             copies,
             before: HashMap::new(),
             required,
+            required_removed,
         };
         removals.choose_early(model, deployed, changes, &by_name);
         removals
@@ -254,6 +275,12 @@ impl<'a> Removals<'a> {
                 dependents.entry(required).or_default().push(row);
             }
         }
+        let mut first: HashMap<&str, Vec<&Removal<'_>>> = HashMap::new();
+        for removal in &self.all {
+            for row in self.required_removed.before(removal.row) {
+                first.entry(row).or_default().push(removal);
+            }
+        }
         let deleted_with_balancer = self.deleted_with_balancer();
         let free = if early {
             HashSet::new()
@@ -262,9 +289,8 @@ impl<'a> Removals<'a> {
         };
         let waits_for = |removal: &Removal<'_>| {
             let on_it = || dependents.get(removal.row).into_iter().flatten();
-            let first = on_it()
-                .filter_map(|row| removed.get(row))
-                .filter(|other| !early || other.early);
+            let first = first.get(removal.row).into_iter().flatten();
+            let first = first.filter(|other| !early || other.early);
             let mut after: BTreeSet<String> = first.map(|other| other.id.clone()).collect();
             if early && removal.spec.resource_type == ROUTER_INTERFACE {
                 // Floating IPs that depend on the interface are released when their ports are deleted.
@@ -347,17 +373,17 @@ impl<'a> Removals<'a> {
             let mut between: HashSet<&str> = HashSet::new();
             let mut together = true;
             for removal in self.all.iter().rev() {
-                let required = &self.required[removal.row];
-                let on_it = required
-                    .iter()
-                    .any(|row| *row == balancer.row || pieces.contains(row));
+                let is_of_it = |row: &&str| *row == balancer.row || pieces.contains(row);
+                let on_it = self.required[removal.row].iter().any(is_of_it);
+                let required = self.required_removed.before(removal.row);
+                let behind_it = required.iter().any(is_of_it);
                 let on_others = required.iter().any(|row| between.contains(row));
                 let is_piece = removal.spec.resource_type.starts_with("OS::Octavia::");
                 if on_it && is_piece {
                     together &= !on_others && removal.early == balancer.early;
                     together &= removal.is_removed();
                     pieces.insert(removal.row);
-                } else if on_it || on_others {
+                } else if behind_it || on_others {
                     between.insert(removal.row);
                 }
             }
@@ -376,7 +402,7 @@ impl<'a> Removals<'a> {
         // Dependents come before their requirements, so one traversal from the end reaches all.
         for removal in self.all.iter().rev() {
             let behind = || {
-                let mut required = self.required[removal.row].iter();
+                let mut required = self.required_removed.before(removal.row).iter();
                 required.any(|row| behind_server.contains(row))
             };
             if removal.is(SERVER) || behind() {

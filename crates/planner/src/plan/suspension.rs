@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
     Deployed,
+    ordering::Nearest,
     remove::{in_order, required, sort},
     time_limits::{BASTION_SECONDS, CONFIGURE_SECONDS, SERVER_SECONDS, SSH_SECONDS},
 };
@@ -85,10 +86,21 @@ pub fn workflow(
     let bastion = bastion.filter(|_| !software.is_empty());
     let acts = |name: &str| servers.contains(name) || software.contains_key(name);
     let is_last = |name: &str| direction == Direction::Suspend && bastion == Some(name);
-    let (order, near) = nearest(deployed, &|name| acts(name) && !is_last(name));
+    let resources = deployed.resources.iter();
+    let mut requires: HashMap<&str, Vec<&str>> = resources
+        .map(|(name, spec)| (name.as_str(), required(deployed, name, spec)))
+        .collect();
+    let order = in_order(deployed, &mut requires);
+    let mut nearest = Nearest::default();
     let mut before: HashMap<&str, BTreeSet<String>> = HashMap::new();
-    for name in order.iter().filter(|name| acts(name) && !is_last(name)) {
-        for other in &near[name] {
+    for name in order.iter().copied() {
+        let required = requires[name].iter().copied();
+        if !acts(name) || is_last(name) {
+            nearest.pass(name, required);
+            continue;
+        }
+        nearest.add(name, nearest.of(required));
+        for other in nearest.before(name).iter().copied() {
             let (first, then) = match direction {
                 Direction::Suspend => (name, other),
                 Direction::Resume => (other, name),
@@ -168,29 +180,4 @@ pub fn workflow(
         steps,
         ..Workflow::default()
     }
-}
-
-/// The resources in the order of their dependencies, and for each one the nearest ones with a step that it depends on.
-fn nearest<'a>(
-    deployed: &'a Deployed,
-    acts: &dyn Fn(&str) -> bool,
-) -> (Vec<&'a str>, HashMap<&'a str, BTreeSet<&'a str>>) {
-    let resources = deployed.resources.iter();
-    let mut requires: HashMap<&str, Vec<&str>> = resources
-        .map(|(name, spec)| (name.as_str(), required(deployed, name, spec)))
-        .collect();
-    let order = in_order(deployed, &mut requires);
-    let mut near: HashMap<&str, BTreeSet<&str>> = HashMap::new();
-    for name in &order {
-        let mut found = BTreeSet::new();
-        for other in &requires[name] {
-            if acts(other) {
-                found.insert(*other);
-            } else {
-                found.extend(near.get(other).into_iter().flatten());
-            }
-        }
-        near.insert(name, found);
-    }
-    (order, near)
 }

@@ -79,6 +79,19 @@ fn a_new_group_skips_initially_removed_members() {
     );
 }
 
+/// The steps of a plan with the durations of pauses.
+fn steps(plan: Plan) -> String {
+    let workflow = plan.workflow.unwrap_or_default();
+    let steps = workflow.steps.into_iter().map(|step| {
+        let pause = match step.pause_seconds {
+            0 => String::new(),
+            seconds => format!(" ({seconds} s)"),
+        };
+        format!("{}{pause} <- {}", step.id, step.after.join(" "))
+    });
+    steps.collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn batches_follow_each_other() {
     let given = Given {
@@ -92,17 +105,6 @@ fn batches_follow_each_other() {
     assert_eq!(made["g/1"].requires, [""; 0]);
     assert_eq!(made["g/3"].requires, ["g/0", "g/1"]);
     assert_eq!(made["g/4"].requires, ["g/2", "g/3"]);
-    let steps = |plan: Plan| {
-        let workflow = plan.workflow.unwrap_or_default();
-        let steps = workflow.steps.into_iter().map(|step| {
-            let pause = match step.pause_seconds {
-                0 => String::new(),
-                seconds => format!(" ({seconds} s)"),
-            };
-            format!("{}{pause} <- {}", step.id, step.after.join(" "))
-        });
-        steps.collect::<Vec<_>>().join("\n")
-    };
     insta::assert_snapshot!(steps(given.plan()), @r"
     g/0:create <- 
     g/1:create <- 
@@ -145,6 +147,93 @@ fn batches_follow_each_other() {
     g:pause-1 (2 s) <- g/0:update g/1:update g/2:update
     g/3:update <- g/0:update g/1:update g/2:update g:pause-1
     g/4:update <- g/0:update g/1:update g/2:update g:pause-1
+    ");
+}
+
+#[test]
+fn batches_follow_each_other_over_a_batch_without_changes() {
+    let template = "heat_template_version: 2021-04-16
+parameters:
+  names: {type: comma_delimited_list, default: 'a,b,c'}
+resources:
+  g:
+    type: OS::Heat::ResourceGroup
+    update_policy: {rolling_update: {max_batch_size: 1, pause_time: 2}}
+    properties:
+      count: 3
+      resource_def: {type: OS::Neutron::Net, properties: {name: {get_param: [names, '%index%']}}}
+";
+    let made = Given {
+        template,
+        ..Given::default()
+    }
+    .made();
+    let given = Given {
+        template: &template.replace("a,b,c", "x,b,z"),
+        deployed: Deployed::of(made),
+        ..Given::default()
+    };
+    insta::assert_snapshot!(steps(given.plan()), @r"
+    g/0:update <- 
+    g:pause-2 (2 s) <- g/0:update
+    g/2:update <- g/0:update g:pause-2
+    ");
+}
+
+#[test]
+fn members_lose_a_resource_at_the_same_time() {
+    let template = resources(
+        "  g:\n    type: OS::Heat::ResourceGroup\n    update_policy: {batch_create: {max_batch_size: 1}}\n    \
+         properties: {count: 2, resource_def: {type: member.yaml}}\n",
+    );
+    let one = resources("  net: {type: OS::Neutron::Net}\n");
+    let two = format!("{one}  extra: {{type: OS::Neutron::Net}}\n");
+    let given = |member: &str, deployed: Deployed| {
+        let given = Given {
+            template: &template,
+            files: &[("member.yaml", member)],
+            deployed,
+            ..Given::default()
+        };
+        given.plan()
+    };
+    let made = given(&two, Deployed::default()).workflow.unwrap().resources;
+    assert!(made["g/1/extra"].requires.contains(&"g/0".to_owned()));
+    insta::assert_snapshot!(steps(given(&one, Deployed::of(made))), @r"
+    g/1/extra:delete <- 
+    g/0/extra:delete <- 
+    ");
+}
+
+#[test]
+fn software_waits_for_a_server_inside_a_nested_template() {
+    let template = resources(
+        "  net: {type: OS::Neutron::Net}\n  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}\n  \
+         gate: {type: OS::Nova::Server, metadata: {stackloom: {public: true}}, properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: net}}]}}\n  \
+         store: {type: site.yaml, properties: {net: {get_resource: net}}}\n  \
+         nginx: {type: Stackloom::Catalog::nginx, depends_on: store, properties: {host: {get_resource: gate}, page_text: one}}\n",
+    );
+    let site = "heat_template_version: 2021-04-16\nparameters: {net: {type: string}}\nresources:\n  \
+                server: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_param: net}}]}}\n";
+    let made = Given {
+        template: &template,
+        files: &[("site.yaml", site)],
+        ..Given::default()
+    }
+    .made();
+    let other = site.replace("image: debian-12", "image: debian-12, metadata: {a: b}");
+    let given = Given {
+        template: &template.replace("page_text: one", "page_text: two"),
+        files: &[("site.yaml", other.as_str())],
+        deployed: Deployed::of(made),
+        ..Given::default()
+    };
+    insta::assert_snapshot!(steps(given.plan()), @r"
+    store/server:update <- 
+    bastion:open <- 
+    gate:ssh <- bastion:open
+    nginx:configure <- gate:ssh store/server:update
+    bastion:close <- gate:ssh nginx:configure
     ");
 }
 

@@ -54,7 +54,7 @@ impl<'a> Compiler<'a> {
         steps: &mut Vec<Step>,
     ) {
         if !self.is_touched(name) {
-            return;
+            return self.pass(name);
         }
         let host = spec.host();
         let mut after: Vec<String> = host
@@ -72,13 +72,14 @@ impl<'a> Compiler<'a> {
             after.push(install.id.clone());
             steps.push(install);
         }
-        after.extend(self.done_steps(others));
+        let before = self.nearest.of(others);
+        after.extend(self.steps_of(&before));
         let id = format!("{name}:configure");
         if self.changes.get(name).is_some_and(|change| change.upgrades) {
-            let before = self.upgrades.add(&id).iter();
-            let before = before.filter(|step| !after.contains(step));
-            let before: Vec<String> = before.cloned().collect();
-            after.extend(before);
+            let batch = self.upgrades.add(&id).iter();
+            let batch = batch.filter(|step| !after.contains(step));
+            let batch: Vec<String> = batch.cloned().collect();
+            after.extend(batch);
         }
         let mut kind = StepKind::Configure;
         if is_software_deployment(&spec.resource_type) {
@@ -97,6 +98,7 @@ impl<'a> Compiler<'a> {
             ..Step::new(id.clone(), kind, Some(name), after, CONFIGURE_SECONDS)
         });
         self.done.insert(name, id);
+        self.nearest.add(name, before);
     }
 
     /// Connects removals of software to its server, which stays.
@@ -148,6 +150,6 @@ impl<'a> Compiler<'a> {
 }
 
 /// True for security groups and rules that open the ports of software.
-fn is_access(spec: &ResourceSpec) -> bool {
+pub(super) fn is_access(spec: &ResourceSpec) -> bool {
     matches!(&spec.origin, Origin::Derived { pass, .. } if pass == "access")
 }

@@ -4,24 +4,25 @@
 //! net:create -> port:create -> web:create -> bastion:open -> web:ssh -> nginx:configure -> bastion:close
 //! ```
 //! A resource is complete after its `create` step, a component after its `configure` step. Steps wait for the
-//! completing steps of their resource's requirements. Servers with software are checked over SSH once the bastion is
-//! open, and so are those whose signals a wait fetches: it starts after their checks. A replaced resource has a `create`
-//! step like a new one, and a `delete-old` step on its older copy; the order of removals is in
-//! [`remove`](super::remove). A new component whose item can be installed alone has an `install` step, which does not
-//! wait for the components that the component refers to, except those in `depends_on`. A software deployment has the steps of
-//! a component; those on one server follow each other, as with Heat's agent. Removals of software that run on its server are
-//! in [`last_runs`](super::last_runs). Each list is built by one traversal in dependency order, so the steps are ordered.
+//! completing steps of their resource's requirements. A requirement without a change has no step, so the steps of its own
+//! requirements count. Servers with software are checked over SSH once the bastion is open, and so are those whose signals
+//! a wait fetches: it starts after their checks. A replaced resource has a `create` step like a new one, and a
+//! `delete-old` step on its older copy; the order of removals is in [`remove`](super::remove). A new component whose item
+//! can be installed alone has an `install` step, which does not wait for the components that the component refers to,
+//! except those in `depends_on`. A software deployment has the steps of a component; those on one server follow each
+//! other, as with Heat's agent. Removals of software that run on its server are in [`last_runs`](super::last_runs). Each
+//! list is built by one traversal in dependency order, so the steps are ordered.
 
 mod components;
 mod connections;
 mod outdated;
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     diff::Diff,
     hooks,
-    ordering::Ordering,
+    ordering::{Nearest, Ordering},
     pauses,
     remove::{RemovalPhase, Removals, delete_old_id},
     time_limits::{RESOURCE_SECONDS, SERVER_SECONDS, WAIT_SECONDS},
@@ -29,9 +30,9 @@ use super::{
 };
 use crate::{
     compose::Pause,
-    members::is_parent,
     workflow::{Step, StepKind},
 };
+use components::is_access;
 use types::{SERVER, is_wait_condition};
 
 /// Workflow from the deployed resources to the model. The error is a circle.
@@ -103,6 +104,8 @@ struct Compiler<'a> {
     ordering: &'a Ordering<'a>,
     /// Id of the step that completes each resource.
     done: HashMap<&'a str, String>,
+    /// The changed resources that each resource so far waits for.
+    nearest: Nearest<'a>,
     /// Id of the SSH step of each server.
     ssh: HashMap<&'a str, String>,
     /// The resources required for a connection to a server, by server: rules and router interfaces.
@@ -142,6 +145,7 @@ impl<'a> Compiler<'a> {
             removals,
             ordering,
             done: HashMap::new(),
+            nearest: Nearest::default(),
             ssh: HashMap::new(),
             reach: HashMap::new(),
             bastion,
@@ -236,26 +240,26 @@ impl<'a> Compiler<'a> {
         late
     }
 
-    /// The steps that complete these resources. A group or nested template without a change has no step, so those of its
-    /// members count.
+    /// The steps that complete these resources. A resource without a change has no step, so the steps of its requirements
+    /// count: as in Heat, the order holds through it.
     fn done_steps(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-        let mut steps: Vec<String> = Vec::new();
-        let mut seen = HashSet::new();
-        let mut open: VecDeque<&'a str> = names.into_iter().collect();
-        while let Some(name) = open.pop_front() {
-            if !seen.insert(name) {
-                continue;
-            }
-            let spec = self.model.get(name);
-            if let Some(step) = self.done.get(name) {
-                if !steps.contains(step) {
-                    steps.push(step.clone());
-                }
-            } else if spec.is_some_and(|spec| is_parent(&spec.resource_type)) {
-                open.extend(self.ordering.all_before(self.model, name));
-            }
-        }
-        steps
+        self.steps_of(&self.nearest.of(names))
+    }
+
+    /// The steps that complete these changed resources.
+    fn steps_of(&self, names: &[&'a str]) -> Vec<String> {
+        let steps = names.iter().filter_map(|name| self.done.get(name));
+        steps.cloned().collect()
+    }
+
+    /// Passes the order on through a resource without a change. The exception is its group of the pass `access`: the steps
+    /// on servers have an order of their own with the ports that this group opens and closes.
+    fn pass(&mut self, name: &'a str) {
+        let (model, ordering) = (self.model, self.ordering);
+        let opens_ports = |name: &str| model.get(name).is_some_and(is_access);
+        let before = ordering.all_before(model, name);
+        let before = before.filter(|name| !opens_ports(name));
+        self.nearest.pass(name, before);
     }
 
     fn create(&mut self, name: &'a str, steps: &mut Vec<Step>) {
@@ -263,14 +267,15 @@ impl<'a> Compiler<'a> {
             return;
         };
         if !self.is_touched(name) {
-            return;
+            return self.pass(name);
         }
         let timeout = match spec.resource_type.as_str() {
             SERVER => SERVER_SECONDS,
             wait if is_wait_condition(wait) => WAIT_SECONDS,
             _ => RESOURCE_SECONDS,
         };
-        let mut after = self.done_steps(self.ordering.all_before(self.model, name));
+        let before = self.nearest.of(self.ordering.all_before(self.model, name));
+        let mut after = self.steps_of(&before);
         after.extend(self.removals.before(name).iter().cloned());
         let model = self.model;
         let servers = spec.signal_servers(move |name| model.get(name));
@@ -295,6 +300,7 @@ impl<'a> Compiler<'a> {
             ..Step::new(id.clone(), kind, Some(name), after, timeout)
         });
         self.done.insert(name, id);
+        self.nearest.add(name, before);
     }
 }
 

@@ -23,8 +23,8 @@ pub(super) fn outdated<'a>(
     if !order.iter().any(|name| gets_others(name)) {
         return found;
     }
-    // The resources with other addresses that the step of each changed resource waits for. No step waits for what an
-    // unchanged resource requires.
+    // The resources with other addresses that each changed resource uses, directly or through changed ones. An unchanged
+    // resource uses none.
     let mut needed: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     for name in order {
         let Some(spec) = model.get(name) else {

@@ -326,7 +326,7 @@ fn components_are_set_up_with_new_addresses_after_a_failure_in_between() {
 }
 
 #[test]
-fn a_component_whose_step_does_not_wait_for_new_addresses_stays_complete() {
+fn a_component_that_does_not_use_the_new_addresses_stays_complete() {
     let text = |networks: &str, listen_port: u16| {
         resources(&format!("
   net: {{type: OS::Neutron::Net}}

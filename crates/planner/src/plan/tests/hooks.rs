@@ -76,10 +76,35 @@ resources:
     insta::assert_snapshot!(held(text, hooks, &Deployed::default()), @r"
     web:pre-create <- 
     web/0:create <- web:pre-create
-    web/0:post-create <- web/0:create
+    web/0:post-create <- web/0:create web:pre-create
     web/1:create <- web:pre-create
     web:create <- web/0:post-create web/1:create web:pre-create
     ");
+}
+
+#[test]
+fn a_group_has_its_hooks_when_only_its_members_change() {
+    let text = "heat_template_version: 2021-04-16
+resources:
+  web:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 2
+      resource_def: {type: OS::Neutron::Net, properties: {name: NAME}}
+  after: {type: OS::Neutron::Net, depends_on: web, properties: {name: NAME}}
+";
+    let before = deployed(&plan_of(text));
+    let hooks = "web: {hooks: [pre-update, post-update], '0': {hooks: [pre-update, post-update]}}";
+    insta::assert_snapshot!(held(&text.replace("NAME", "other"), hooks, &before), @r"
+    web:pre-update <- 
+    web/0:pre-update <- web:pre-update
+    web/0:update <- web/0:pre-update web:pre-update
+    web/0:post-update <- web/0:update web:pre-update
+    web/1:update <- web:pre-update
+    web:post-update <- web/0:post-update web/1:update
+    after:update <- web:post-update
+    ");
+    assert_eq!(held(text, hooks, &before), "");
 }
 
 #[test]

@@ -359,6 +359,47 @@ fn led_to(world: &World, text: &str) -> Option<(Plan, Workflow)> {
     Some((plan, workflow))
 }
 
+/// Checks that the step of each changed resource waits for those of the nearest changed ones that it requires, also
+/// through unchanged ones. The groups of the pass `access` have an order of their own there.
+fn check_kept_order(workflow: &Workflow) {
+    let completing = workflow.steps.iter().filter(|step| {
+        matches!(
+            step.kind,
+            StepKind::Create | StepKind::Update | StepKind::Configure
+        )
+    });
+    let done: BTreeMap<&str, &str> = completing
+        .filter_map(|step| Some((step.resource.as_deref()?, step.id.as_str())))
+        .collect();
+    let mut needed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for step in &workflow.steps {
+        let mut all = BTreeSet::new();
+        for before in &step.after {
+            all.insert(before.as_str());
+            all.extend(&needed[before.as_str()]);
+        }
+        needed.insert(&step.id, all);
+    }
+    let requires = |name: &str| workflow.resources[name].requires.iter().map(String::as_str);
+    for (name, step) in &done {
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<&str> = requires(name).collect();
+        while let Some(other) = open.pop() {
+            match done.get(other) {
+                Some(before) => assert!(
+                    needed[step].contains(before),
+                    "`{step}` does not wait for `{before}`\n{}",
+                    steps(workflow)
+                ),
+                None if seen.insert(other) => {
+                    open.extend(requires(other).filter(|name| !name.ends_with("_access")));
+                }
+                None => {}
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
@@ -379,6 +420,7 @@ proptest! {
         prop_assert!(same.changes.iter().all(|change| change.action == Action::None), "{:?}", same.changes);
 
         let Some((plan, update)) = led_to(&world, &other) else { return Ok(()) };
+        check_kept_order(&update);
         // Any valid order of the steps.
         let mut priority: Vec<usize> = (0..update.steps.len()).collect();
         priority.sort_by_key(|at| (*at as u64 + 1).wrapping_mul(order | 1) % 1009);

@@ -75,6 +75,29 @@ fn another_name_is_an_update_and_another_image_a_replacement() {
 }
 
 #[test]
+fn the_order_holds_through_resources_that_do_not_change() {
+    let before = resources(
+        "
+  last: {type: OS::Neutron::Net, depends_on: middle, properties: {name: one}}
+  middle: {type: OS::Neutron::Net, depends_on: first}
+  first: {type: OS::Neutron::Net, properties: {name: one}}
+  end: {type: OS::Neutron::Net, depends_on: [middle, last], properties: {name: one}}
+",
+    );
+    let (changes, done) = from_to(&before, &before.replace("name: one", "name: two"));
+    insta::assert_snapshot!(changes, @r"
+    Update last: `name` changes
+    Update first: `name` changes
+    Update end: `name` changes
+    ");
+    insta::assert_snapshot!(done, @r"
+    first:update <- 
+    last:update <- first:update
+    end:update <- last:update
+    ");
+}
+
+#[test]
 fn dependents_are_updated_before_the_old_resource_is_deleted() {
     let before = resources(SMALL);
     let after = before.replace(
@@ -136,6 +159,22 @@ fn removed_resources_are_deleted_last() {
     sub:update <- 
     web:delete <- sub:update
     web_port:delete <- web:delete
+    ");
+}
+
+#[test]
+fn dependents_are_deleted_first_through_resources_that_stay() {
+    let before = resources(
+        "
+  db: {type: OS::Neutron::Net}
+  app: {type: OS::Neutron::Net, depends_on: db}
+  worker: {type: OS::Neutron::Net, depends_on: app}
+",
+    );
+    let (_, done) = from_to(&before, &resources("  app: {type: OS::Neutron::Net}\n"));
+    insta::assert_snapshot!(done, @r"
+    worker:delete <- 
+    db:delete <- worker:delete
     ");
 }
 
