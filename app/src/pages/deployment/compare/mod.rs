@@ -36,8 +36,8 @@ struct Side {
 impl Side {
     async fn load(id: String) -> Answer<Side> {
         let run = client::run(&id).await?;
-        let content = if_kept(client::run_content(&id).await)?;
-        let plan = if_kept(client::run_plan(&id).await)?;
+        let content = if_kept(client::run_content(&id)).await?;
+        let plan = if_kept(client::run_plan(&id)).await?;
         let changes = match plan {
             Some(plan) => Some(plan.changes),
             // A command, for example, has no plan.
@@ -51,8 +51,8 @@ impl Side {
     }
 }
 
-fn if_kept<T>(answer: Answer<T>) -> Answer<Option<T>> {
-    match answer {
+async fn if_kept<T>(answer: impl Future<Output = Answer<T>>) -> Answer<Option<T>> {
+    match answer.await {
         Ok(found) => Ok(Some(found)),
         Err(problem) if problem.status == 404 => Ok(None),
         Err(problem) => Err(problem),
