@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use api::{OutputValue, Run, RunState, StepState};
+use api::{OutputValue, RunState, StepState};
 use hot::document::Document;
 use lab::{CallFault, Fault};
 use openstack::{Method, Service};
