@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, shoot, watchConsole } from './support/app.ts';
+import { putToSleep } from './support/asleep.ts';
 import { accessible } from './support/axe.ts';
 import { openBastionRules } from './support/lab.ts';
 import { network } from './support/network.ts';
@@ -72,20 +73,6 @@ async function connectAgain(page: Page, panel: Locator): Promise<void> {
   await expect(screen(panel)).toContainText('stackloom@');
   await enter(page, 'echo he""re again');
   await expect(screen(panel)).toContainText('here again');
-}
-
-/** Freezes a tab, as a browser does in the background. The result wakes it up. */
-async function freeze(page: Page): Promise<() => Promise<void>> {
-  const client = await page.context().newCDPSession(page);
-  await page.evaluate(() => {
-    delete document.body.dataset['frozen'];
-    document.addEventListener('freeze', () => void (document.body.dataset['frozen'] = 'once'));
-  });
-  await client.send('Page.setWebLifecycleState', { state: 'frozen' });
-  return async () => {
-    await client.send('Page.setWebLifecycleState', { state: 'active' });
-    await expect(page.locator('body'), 'the tab was frozen').toHaveAttribute('data-frozen', 'once');
-  };
 }
 
 async function enter(page: Page, command: string): Promise<void> {
@@ -338,7 +325,7 @@ test('the terminals of a tab that sleeps go on, or tell that they have ended @fu
     await clear(own, panel, 'nap');
     await own.evaluate(() => void (window.nextLine = 1));
     await enter(own, `seq ${count}; echo e""nd`);
-    const wake = await freeze(own);
+    const wake = await putToSleep(own);
     // The user is in another tab meanwhile.
     await page.goto(`/deployments/${deployment}`);
     await expect(page.getByRole('region', { name: 'Events' }).getByRole('row').filter({ hasText: 'Open a terminal' })).toBeVisible();
@@ -355,7 +342,7 @@ test('the terminals of a tab that sleeps go on, or tell that they have ended @fu
     await panel.locator('.xterm-screen').click();
     await enter(own, 'yes');
     await expect(screen(panel)).toContainText(/y\s*y\s*y/);
-    const wake = await freeze(own);
+    const wake = await putToSleep(own);
     const closed = async () => {
       const events = await api<{ action: string }[]>(page, 'GET', `/audit?deployment=${deployment}`);
       return events.filter(({ action }) => action.startsWith('CLOSE ')).length;

@@ -1,6 +1,7 @@
 // Watching a run over a bad connection: what is stored is what is shown.
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login } from './support/app.ts';
+import { putToSleep } from './support/asleep.ts';
 import { network } from './support/network.ts';
 import { ended } from './support/runs.ts';
 import { canRestart, restartServer } from './support/server.ts';
@@ -57,7 +58,7 @@ interface LogEvent {
   text?: string;
 }
 
-test('every stored line is shown once, over cuts of the network, a frozen tab and a reload @full', async ({ page, context, request }) => {
+test('every stored line is shown once, over cuts of the network, a tab asleep and a reload @full', async ({ page, request }) => {
   test.setTimeout(8 * 60_000);
   await login(page);
   const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'talk', template: template(1, words), parameters: {} });
@@ -67,8 +68,8 @@ test('every stored line is shown once, over cuts of the network, a frozen tab an
   const log = page.getByRole('log', { name: 'Log' });
   await expect(log).toContainText('word number', { timeout: 120_000 });
 
-  const client = await context.newCDPSession(page);
-  for (const cut of ['network', 'frozen', 'reload', 'network'] as const) {
+  let wake = async (): Promise<void> => undefined;
+  for (const cut of ['network', 'asleep', 'reload', 'network'] as const) {
     const before = await newest(page);
     const { opened, closed } = streams;
     if (cut === 'network') {
@@ -76,24 +77,18 @@ test('every stored line is shown once, over cuts of the network, a frozen tab an
       await expect(lost(page)).toBeVisible();
       await expect.poll(() => streams.closed, 'the websocket is closed').toBeGreaterThan(closed);
     }
-    if (cut === 'frozen') {
-      await page.evaluate(() => document.addEventListener('freeze', () => void (document.body.dataset['frozen'] = 'once')));
-      await client.send('Page.setWebLifecycleState', { state: 'frozen' });
-    }
+    if (cut === 'asleep') wake = await putToSleep(page);
     // Lines that this page cannot see are stored meanwhile.
     await expect.poll(async () => (await stored(page, run, before)).length, { timeout: 60_000 }).toBeGreaterThan(200);
     if (cut === 'network') {
       expect(streams.opened, 'no websocket is opened without a network').toBe(opened);
       cable.mend();
     }
-    if (cut === 'frozen') {
-      await client.send('Page.setWebLifecycleState', { state: 'active' });
-      await expect(page.locator('body'), 'the page was frozen').toHaveAttribute('data-frozen', 'once');
-    }
+    if (cut === 'asleep') await wake();
     if (cut === 'reload') await page.reload();
     await expect.poll(() => newest(page), { message: `lines go on after: ${cut}`, timeout: 60_000 }).toBeGreaterThan(before + 200);
     await expect(lost(page)).toHaveCount(0);
-    if (cut !== 'frozen') expect(streams.opened, `another websocket after: ${cut}`).toBeGreaterThan(opened);
+    if (cut !== 'asleep') expect(streams.opened, `another websocket after: ${cut}`).toBeGreaterThan(opened);
   }
   await ended(page, run);
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
