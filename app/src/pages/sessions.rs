@@ -68,7 +68,7 @@ fn SessionTable(sessions: Vec<LoginSession>, end: Callback<String>) -> impl Into
                 <thead>
                     <tr>
                         <th scope="col" class="fit">"Login"</th><th scope="col" class="fit">"Last request"</th>
-                        <th scope="col">"Address"</th><th scope="col" class="fit"></th>
+                        <th scope="col">"Address"</th><th scope="col" class="fit"><span class="sr-only">"Actions"</span></th>
                     </tr>
                 </thead>
                 <tbody>{sessions.into_iter().map(row).collect_view()}</tbody>
