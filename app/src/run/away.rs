@@ -136,7 +136,7 @@ impl Moment {
         }
     }
 
-    /// What a user has to know who has seen the moment before: the end of the run, a pause, or a hook.
+    /// The news for a user who has seen the moment before: the end of the run, a pause, or a hook.
     fn news(self, before: Moment) -> Option<&'static str> {
         let is_new = self.state != before.state;
         match self.state {

@@ -1,4 +1,4 @@
-//! What a step waits for, in words: other steps, a limit, the cloud, its next attempt. Pure.
+//! The reasons for which a step waits, in words: other steps, a limit, the cloud, its next attempt. Pure.
 
 use api::{RunState, RunStep, StepState};
 

@@ -33,7 +33,7 @@ impl LogQuota {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     Free,
-    /// What is left is reserved for the states of runs and the ids of their resources.
+    /// Space that is reserved for the states of runs and the ids of their resources.
     Reserved,
 }
 

@@ -104,11 +104,11 @@ fn a_folded_play_has_its_heading_and_the_results_of_its_tasks() {
     assert_eq!(store.group_at(0).map(|(id, _)| id), Some(first));
 }
 
-#[test]
-fn a_task_whose_beginning_is_not_loaded_says_so() {
-    let line = |seq: u64, text: &str| Event {
+/// A line of the task `one`, at a second of a minute that is its number.
+fn line_of_task(minute: u32, seq: u64, text: &str) -> Event {
+    Event {
         seq,
-        time: format!("2026-01-01T00:00:{seq:02}Z"),
+        time: format!("2026-01-01T00:{minute:02}:{seq:02}Z"),
         body: EventBody::Log(LogLine {
             step: String::from("web"),
             host: None,
@@ -119,7 +119,12 @@ fn a_task_whose_beginning_is_not_loaded_says_so() {
             text: text.to_owned(),
             position: None,
         }),
-    };
+    }
+}
+
+#[test]
+fn a_task_whose_beginning_is_not_loaded_says_so() {
+    let line = |seq, text| line_of_task(0, seq, text);
     let begin = vec![line(1, "TASK [one]"), line(2, "ok: [web-1]")];
     let end = vec![line(3, "ok: [web-2]"), line(4, "changed: [web-3]")];
     let mut store = LogStore::default();
@@ -136,20 +141,7 @@ fn a_task_whose_beginning_is_not_loaded_says_so() {
 #[test]
 fn a_task_that_begins_again_is_another_group() {
     let mut store = of_tasks();
-    let again = |seq: u64, text: &str| Event {
-        seq,
-        time: format!("2026-01-01T00:01:{seq:02}Z"),
-        body: EventBody::Log(LogLine {
-            step: String::from("web"),
-            host: None,
-            play: Some(String::from("all")),
-            task: Some(String::from("one")),
-            stream: LogStream::Ansible,
-            level: LogLevel::Info,
-            text: text.to_owned(),
-            position: None,
-        }),
-    };
+    let again = |seq, text| line_of_task(1, seq, text);
     store.push(again(8, "TASK [one]"));
     store.push(again(9, "changed: [web-2]"));
     let (first, facts) = store.group_at(1).unwrap();
