@@ -139,7 +139,9 @@ fn Open(
     map: Memo<Map>,
     paths: Memo<[String; 2]>,
 ) -> impl IntoView {
-    let window = move || map.get().rect(visible.get().unwrap_or_default());
+    let window = Memo::new(move |_| map.get().rect(visible.get().unwrap_or_default()));
+    let width = Memo::new(move |_| window.with(|window| format!("{:.1}px", window.width)));
+    let height = Memo::new(move |_| window.with(|window| format!("{:.1}px", window.height)));
     let go = move |event: &ev::PointerEvent| {
         let Some(element) = event
             .current_target()
@@ -157,18 +159,21 @@ fn Open(
         }
     };
     view! {
-        <svg
-            class="minimap" width=SIZE.width height=SIZE.height role="img" aria-label="Map of the drawing"
+        <div
+            class="minimap" role="img" aria-label="Map of the drawing"
             on:pointerdown=move |event| { event.stop_propagation(); go(&event) }
             on:pointermove=move |event| if event.buttons() == 1 { event.stop_propagation(); go(&event) }
             on:pointerup=|event| event.stop_propagation() on:dblclick=|event| event.stop_propagation()
         >
-            <path class="minimap-frames" d=move || paths.with(|paths| paths[0].clone()) />
-            <path class="minimap-nodes" d=move || paths.with(|paths| paths[1].clone()) />
-            <rect
-                class="minimap-window" rx="2" x=move || window().x y=move || window().y
-                width=move || window().width height=move || window().height
-            />
-        </svg>
+            <svg width=SIZE.width height=SIZE.height>
+                <path class="minimap-frames" d=move || paths.with(|paths| paths[0].clone()) />
+                <path class="minimap-nodes" d=move || paths.with(|paths| paths[1].clone()) />
+            </svg>
+            // Not a part of the SVG: a pan would compute its layout and paint the paths at each step.
+            <div
+                class="minimap-window" style:width=width style:height=height
+                style:transform=move || window.with(|window| format!("translate({:.1}px, {:.1}px)", window.x, window.y))
+            ></div>
+        </div>
     }
 }
