@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use super::store::{FADES_KEY, Workspace};
-use crate::{browser, ui::Icon};
+use super::store::Workspace;
+use crate::ui::Icon;
 
 /// Buttons for undo, zoom, fit and the arrangement.
 #[component]
@@ -60,10 +60,7 @@ pub fn Controls(
             <button
                 type="button" class="button" data-look="ghost" data-size="icon" aria-label="Fade the unrelated"
                 title="Fade what is unrelated to the selection" aria-pressed=move || workspace.fades.get().to_string()
-                on:click=move |_| {
-                    workspace.fades.update(|fades| *fades = !*fades);
-                    browser::remember(FADES_KEY, &workspace.fades.get_untracked().to_string());
-                }
+                on:click=move |_| workspace.toggle_fades()
             >
                 <Icon name="eye" />
             </button>

@@ -48,7 +48,7 @@ use crate::operations::resource::Operations;
 use crate::ui::{use_confirm, use_toasts};
 
 /// Key of the browser's storage for [`Workspace::fades`].
-pub const FADES_KEY: &str = "designer-fades";
+const FADES_KEY: &str = "designer-fades";
 
 /// Content of the drawer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
