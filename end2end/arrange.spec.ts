@@ -208,6 +208,20 @@ test('a rectangle selects the cards in it, and they are distributed', async ({ p
   }).toBeLessThan(2);
 });
 
+test('a rectangle that begins in a network selects the servers in it', async ({ page }) => {
+  await login(page);
+  await open(page);
+  const [front, web] = [await box(page, 'front'), await box(page, 'web')];
+  await page.keyboard.down('Shift');
+  await drag(page, { x: (front.x + web.x) / 2, y: web.y + 10 }, { x: web.x + web.width / 2, y: web.y + web.height / 2 });
+  await page.keyboard.up('Shift');
+  await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
+  await expect(node(page, 'front')).toHaveAttribute('data-selected', 'false');
+  await expect(page.getByRole('button', { name: 'Undo', exact: true }), 'nothing moved').toBeDisabled();
+  await node(page, 'front').click({ position: { x: 12, y: 12 }, modifiers: ['Shift'] });
+  for (const name of ['web', 'front']) await expect(node(page, name)).toHaveAttribute('data-selected', 'true');
+});
+
 test('a drag at the border of the canvas goes on beyond it, and keys lead to the selection and zoom', async ({ page }) => {
   await login(page);
   await open(page);

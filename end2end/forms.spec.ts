@@ -240,6 +240,7 @@ test('problems are solved with one key, beside the field and in the list', async
     await list.getByRole('button', { name: 'Attach to net' }).first().focus();
     await shoot(page, 'quick-fixes');
     await page.keyboard.press('Enter');
+    await expect(page.getByRole('button', { name: 'Undo', exact: true })).toHaveAttribute('title', /^Undo: Attach to net \(/);
     await expect.poll(() => text(page)).toMatch(/networks:\n +- network: \{get_resource: net\}|networks: \[\{network: \{get_resource: net\}\}\]/);
     await page.getByTestId('canvas').focus();
     await page.keyboard.press('Control+z');

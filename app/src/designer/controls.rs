@@ -5,6 +5,11 @@ use leptos::prelude::*;
 use super::store::Workspace;
 use crate::ui::Icon;
 
+/// A label for a title, which cannot show names as code.
+fn without_marks(label: &str) -> String {
+    label.replace('`', "")
+}
+
 /// Buttons for undo, zoom, fit and the arrangement.
 #[component]
 pub fn Controls(
@@ -15,12 +20,12 @@ pub fn Controls(
     let undo = move || {
         workspace
             .editor
-            .with(|editor| editor.undo_label().map(str::to_owned))
+            .with(|editor| editor.undo_label().map(without_marks))
     };
     let redo = move || {
         workspace
             .editor
-            .with(|editor| editor.redo_label().map(str::to_owned))
+            .with(|editor| editor.redo_label().map(without_marks))
     };
     view! {
         <div class="canvas-controls" on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()>

@@ -100,8 +100,11 @@ pub fn Canvas(
                 under(&event, at),
             ) {
                 (Some(name), _) => PressTarget::Handle(name),
+                (None, Some(name)) if event.shift_key() && is_frame(workspace, &name) => {
+                    PressTarget::Marquee(Some(name))
+                }
                 (None, Some(name)) => PressTarget::Node(owner_for_drag(workspace, name)),
-                (None, None) if event.shift_key() => PressTarget::Marquee,
+                (None, None) if event.shift_key() => PressTarget::Marquee(None),
                 (None, None) => PressTarget::Background,
             },
             _ => return,

@@ -386,7 +386,8 @@ impl Workspace {
 
     /// Announces a text to screen readers.
     pub fn announce(self, text: &str) {
-        self.spoken.try_set(text.to_owned());
+        // The marks around names are not read aloud.
+        self.spoken.try_set(text.replace('`', ""));
     }
 
     /// Keeps an image or flavor that was chosen in a form, for the next new server and for later visits.
