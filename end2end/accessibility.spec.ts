@@ -139,15 +139,17 @@ test('plan, run and deployments', async ({ page, request }) => {
   await expect(page.getByRole('region', { name: 'Plan' }).locator('[data-change="front"]')).toBeVisible();
   await accessible(page);
   await page.getByRole('button', { name: 'Canvas' }).click();
-  for (const address of [`/deployments/${deployment}`, '/deployments']) {
+  const check = async (address: string) => {
     await page.goto(address);
-    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    await expect(page.getByRole('heading').first()).toBeVisible();
     await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
     await accessible(page);
-  }
+  };
+  for (const address of [`/deployments/${deployment}`, '/deployments', `/deployments/${deployment}/plan?run=${run}`]) await check(address);
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, gone.run);
+  await check(`/deployments/${deployment}/compare?from=${run}&to=${gone.run}`);
   expect(await leftovers(request)).toEqual({});
 });
 

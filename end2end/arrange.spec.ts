@@ -87,6 +87,38 @@ test('the context menu opens by the right button and by keyboard, and aligns', a
   await expect(node(page, 'db')).toHaveAttribute('data-selected', 'true');
 });
 
+test('cards of one type are selected, aligned and distributed by keyboard', async ({ page }) => {
+  await login(page);
+  await open(page);
+  await move(page, 'token', { x: 40, y: 60 });
+  const choose = async (label: string) => {
+    await page.keyboard.press('Shift+F10');
+    const menu = page.getByRole('menu', { name: 'Actions' });
+    await expect(menu.getByRole('menuitem').first()).toBeFocused();
+    const entries = await menu.getByRole('menuitem').allInnerTexts();
+    const steps = entries.findIndex((text) => text.startsWith(label));
+    expect(steps, label).toBeGreaterThanOrEqual(0);
+    for (let step = 0; step < steps; step += 1) await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await expect(menu).toHaveCount(0);
+  };
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Escape');
+  await node(page, 'key').focus();
+  await page.keyboard.press(' ');
+  await choose('Select the same type');
+  for (const name of ['key', 'token', 'group']) await expect(node(page, name)).toHaveAttribute('data-selected', 'true');
+  // The menu is that of the selection, wherever the focus is.
+  await choose('Align top');
+  const boxes = async () => (await Promise.all(['key', 'token', 'group'].map((name) => box(page, name)))).sort((one, other) => one.x - other.x);
+  await expect.poll(async () => Math.max(...(await boxes()).map((at) => at.y)) - Math.min(...(await boxes()).map((at) => at.y))).toBeLessThan(1);
+  await choose('Distribute across');
+  await expect.poll(async () => {
+    const [left, middle, right] = (await boxes()) as [Rect, Rect, Rect];
+    return Math.abs(middle.x - left.x - left.width - (right.x - middle.x - middle.width));
+  }).toBeLessThan(2);
+});
+
 test('the context menu stays on a low canvas at 125 % text, and scrolls', async ({ page }) => {
   await enlargeText(page);
   await page.setViewportSize({ width: 1280, height: 420 });
@@ -174,6 +206,20 @@ test('a rectangle selects the cards in it, and they are distributed', async ({ p
     const [left, middle, right] = (await boxes()) as [Rect, Rect, Rect];
     return Math.abs(middle.x - left.x - left.width - (right.x - middle.x - middle.width));
   }).toBeLessThan(2);
+});
+
+test('a rectangle that begins in a network selects the servers in it', async ({ page }) => {
+  await login(page);
+  await open(page);
+  const [front, web] = [await box(page, 'front'), await box(page, 'web')];
+  await page.keyboard.down('Shift');
+  await drag(page, { x: (front.x + web.x) / 2, y: web.y + 10 }, { x: web.x + web.width / 2, y: web.y + web.height / 2 });
+  await page.keyboard.up('Shift');
+  await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
+  await expect(node(page, 'front')).toHaveAttribute('data-selected', 'false');
+  await expect(page.getByRole('button', { name: 'Undo', exact: true }), 'nothing moved').toBeDisabled();
+  await node(page, 'front').click({ position: { x: 12, y: 12 }, modifiers: ['Shift'] });
+  for (const name of ['web', 'front']) await expect(node(page, name)).toHaveAttribute('data-selected', 'true');
 });
 
 test('a drag at the border of the canvas goes on beyond it, and keys lead to the selection and zoom', async ({ page }) => {
@@ -361,6 +407,38 @@ test('unrelated resources fade on demand', async ({ page }) => {
   await shoot(page, 'faded');
   await page.getByRole('button', { name: 'Fade the unrelated' }).click();
   await expect(node(page, 'db')).not.toHaveAttribute('data-faded');
+
+  await page.keyboard.press('Control+k');
+  const commands = page.getByRole('dialog', { name: 'Commands' });
+  await expect(commands.getByRole('combobox')).toBeFocused();
+  await page.keyboard.type('fade the unrelated');
+  await page.keyboard.press('Enter');
+  await expect(node(page, 'db')).toHaveAttribute('data-faded', 'true');
+});
+
+test('a resource is found by its name, also in a folded network, and Enter opens the first match of the outline', async ({ page }) => {
+  await login(page);
+  await open(page);
+  await page.getByRole('button', { name: 'Fold front', exact: true }).click();
+  await expect(node(page, 'web')).toHaveCount(0);
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Control+f');
+  const find = page.getByRole('dialog', { name: 'Find' });
+  await find.getByRole('combobox').fill('web');
+  await expect(find.getByRole('option').first()).toContainText('web');
+  await shoot(page, 'find');
+  await page.keyboard.press('Enter');
+  await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
+
+  await page.keyboard.press('Control+f');
+  await find.getByRole('option', { name: /^token/ }).click();
+  await expect(node(page, 'token')).toHaveAttribute('data-selected', 'true');
+
+  await page.getByRole('tablist', { name: 'Palette' }).getByRole('tab', { name: 'Outline' }).click();
+  const search = page.getByRole('searchbox', { name: 'Search the palette' });
+  await search.fill('db');
+  await search.press('Enter');
+  await expect(node(page, 'db')).toHaveAttribute('data-selected', 'true');
 });
 
 test('one search finds resources and items, the best first, and Enter adds it', async ({ page }) => {

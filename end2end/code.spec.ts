@@ -29,6 +29,11 @@ async function design(page: Page, name: string): Promise<Locator> {
 /** Types a part of a word and takes the proposal. */
 async function take(page: Page, typed: string, proposal: RegExp): Promise<void> {
   await page.keyboard.type(typed);
+  await accept(page, proposal);
+}
+
+/** Takes the selected entry of the list at the caret. */
+async function accept(page: Page, proposal: RegExp): Promise<void> {
   const option = page.getByRole('listbox').getByRole('option', { name: proposal }).first();
   await expect(option).toHaveAttribute('aria-selected', 'true');
   // The editor takes no proposal in the first moments of a list, when a key can still be meant for the text.
@@ -117,6 +122,21 @@ test('code, canvas and forms are one text with one history', async ({ page }) =>
   await page.getByTestId('canvas').focus();
   await page.keyboard.press('ControlOrMeta+z');
   await expectCode(page, pasted, 'undo on the canvas');
+});
+
+test('a problem on the line of the caret is solved by keyboard, as one change', async ({ page }) => {
+  await login(page);
+  const editor = await design(page, 'fixes');
+  const wrong = editor.locator('.cm-lintRange-error', { hasText: 'm1.enormous' });
+  await expect(wrong).toBeVisible();
+  await editor.press('ControlOrMeta+End');
+  for (let line = 0; line < 2; line += 1) await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ControlOrMeta+.');
+  await accept(page, /^Use m1\./);
+  await expect(wrong).toHaveCount(0);
+  await expect.poll(() => readCode(page)).not.toContain('m1.enormous');
+  await editor.press('ControlOrMeta+z');
+  await expectCode(page, template);
 });
 
 test('lines fold, text is found, and the keyboard leaves the editor', async ({ page }) => {

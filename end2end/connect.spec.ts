@@ -123,10 +123,43 @@ test('the keyboard connects and adds', async ({ page }) => {
   await expect(node(page, 'data')).toHaveAttribute('data-kind', 'chip');
   await expect.poll(stored).toContain('OS::Cinder::VolumeAttachment');
   await page.keyboard.press('a');
-  await expect(page.getByRole('dialog', { name: 'Add' })).toBeVisible();
+  const add = page.getByRole('dialog', { name: 'Add' });
+  await expect(add.getByRole('option').first()).toBeVisible();
+  for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowDown');
+  await expect(add.getByRole('option', { selected: true }), 'the list scrolls to the choice').toBeInViewport();
   await page.keyboard.type('zone');
   await page.keyboard.press('Enter');
   await expect(node(page, 'zone')).toBeVisible();
+});
+
+test('a new resource is connected to the selected one, by keyboard and by the context menu', async ({ page }) => {
+  await login(page);
+  const stored = await open(page);
+  await node(page, 'web').focus();
+  await page.keyboard.press(' ');
+  await page.keyboard.press('Shift+c');
+  const offer = page.getByRole('dialog', { name: 'Add and connect to web' });
+  await expect(offer.getByRole('option', { name: /^Volume/ }).first()).toBeVisible();
+  await expect(offer.getByRole('option', { name: /^Quota/ })).toHaveCount(0);
+  await offer.getByRole('combobox').fill('key pair');
+  await page.keyboard.press('Enter');
+  await expect.poll(async () => compact(await stored())).toMatch(/key_name: ?\{? ?get_resource: key_pair/);
+
+  await node(page, 'db').click({ position: { x: 12, y: 12 }, button: 'right' });
+  await page.getByRole('menu', { name: 'Actions' }).getByRole('menuitem', { name: 'Add and connect' }).click();
+  await page.getByRole('dialog', { name: 'Add and connect to db' }).getByRole('option', { name: /^Volume/ }).first().click();
+  await expect(node(page, 'volume')).toHaveAttribute('data-kind', 'chip');
+  await expect.poll(stored).toContain('OS::Cinder::VolumeAttachment');
+});
+
+test('a double click in a network adds a server to it', async ({ page }) => {
+  await login(page);
+  const stored = await open(page, 'heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\n');
+  const inside = await centre(node(page, 'front'));
+  await page.mouse.dblclick(inside.x, inside.y);
+  await page.getByRole('dialog', { name: 'Add' }).getByRole('combobox').fill('private server');
+  await page.keyboard.press('Enter');
+  await expect.poll(async () => compact(await stored())).toMatch(/OS::Nova::Server.*networks:.*get_resource: front/);
 });
 
 test('a double click adds there, and a line dropped on an empty place offers what fits', async ({ page }) => {

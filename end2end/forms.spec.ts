@@ -137,6 +137,20 @@ test('a value becomes a parameter, an attribute, and a value again', async ({ pa
   });
 });
 
+test('servers that are edited together take a value from one new parameter, and get it back', async ({ page }) => {
+  const server = (name: string) => `  ${name}: {type: OS::Nova::Server, properties: {flavor: m1.small, image: debian-12}}\n`;
+  await design(page, `heat_template_version: 2021-04-16\nresources:\n${server('one')}${server('two')}`);
+  const form = await inspect(page, 'one');
+  await node(page, 'two').click({ modifiers: ['Shift'], position: { x: 12, y: 12 } });
+  await expect(form.getByRole('heading', { name: '2 resources' })).toBeVisible();
+  await source(page, form, 'flavor', 'new parameter');
+  await expect(form.getByLabel('Flavor', { exact: true })).toHaveValue('parameter flavor');
+  const both = (flavor: string) => new RegExp(`one: .*flavor: ${flavor}.*\\n.*two: .*flavor: ${flavor}`);
+  await expect.poll(() => text(page)).toMatch(both('\\{get_param: flavor\\}'));
+  await source(page, form, 'flavor', 'value');
+  await expect.poll(() => text(page)).toMatch(both('m1.small'));
+});
+
 test('parameters, conditions and outputs are added, renamed with their uses, and deleted', async ({ page }) => {
   await design(page, wall.replace('flavor: m1.small', 'flavor: {get_param: size}'));
   const inspector = page.getByRole('complementary', { name: 'Inspector' });
@@ -226,6 +240,7 @@ test('problems are solved with one key, beside the field and in the list', async
     await list.getByRole('button', { name: 'Attach to net' }).first().focus();
     await shoot(page, 'quick-fixes');
     await page.keyboard.press('Enter');
+    await expect(page.getByRole('button', { name: 'Undo', exact: true })).toHaveAttribute('title', /^Undo: Attach to net \(/);
     await expect.poll(() => text(page)).toMatch(/networks:\n +- network: \{get_resource: net\}|networks: \[\{network: \{get_resource: net\}\}\]/);
     await page.getByTestId('canvas').focus();
     await page.keyboard.press('Control+z');

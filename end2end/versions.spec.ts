@@ -1,6 +1,7 @@
 // Versions of a design, and two people on one design.
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, openDesign, shoot } from './support/app.ts';
+import { accessible } from './support/axe.ts';
 import { expectCode, readCode, typeCode } from './support/code.ts';
 import { inspect, saved } from './support/draw.ts';
 
@@ -187,6 +188,7 @@ test('what both changed is shown side by side, and nothing is saved before the c
   await expect(conflict.locator('[data-tag="old"]')).toContainText('m1.tiny');
   await expect(conflict.locator('[data-tag="new"]')).toContainText('m1.large');
   await shoot(page, 'conflict');
+  await accessible(page);
   const save = conflict.getByRole('button', { name: 'Save as chosen' });
   await expect(save).toBeDisabled();
   expect((await stored(page, id)).template).toContain('m1.tiny');

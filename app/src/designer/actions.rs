@@ -44,6 +44,17 @@ pub fn provide(workspace: Workspace) {
             workspace.pick_end()
         })
         .own_keys("C"),
+        Command::new(
+            "Design",
+            "plus",
+            "Add something and connect the selection with it",
+            move || workspace.pick_connected_to_selected(),
+        )
+        .own_keys("Shift+C"),
+        Command::new("Design", "search", "Find a resource", move || {
+            workspace.find()
+        })
+        .own_keys("Ctrl+F"),
         Command::new("Design", "maximize", "Fit to screen", move || {
             workspace.fit()
         })
@@ -68,6 +79,12 @@ pub fn provide(workspace: Workspace) {
         Command::new("Design", "layers", "Select the same type", move || {
             workspace.select_same_type()
         }),
+        Command::new(
+            "Design",
+            "eye",
+            "Fade the unrelated, or show all",
+            move || workspace.toggle_fades(),
+        ),
         Command::new(
             "Design",
             "fold-vertical",
@@ -162,6 +179,7 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         (true, true, "z") | (true, false, "y") => workspace.redo(),
         (true, false, "d") => workspace.duplicate_selected(),
         (true, false, "a") => workspace.select_all(),
+        (true, false, "f") => workspace.find(),
         (false, _, "delete" | "backspace") => workspace.delete_selected(),
         (false, false, "f") => workspace.fit(),
         (false, true, "f") => workspace.fit_selected(),
@@ -170,6 +188,7 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         (false, false, "0") => workspace.zoom_to_full(),
         (false, false, "a") => workspace.pick_item(None, ""),
         (false, false, "c") => workspace.pick_end(),
+        (false, true, "c") => workspace.pick_connected_to_selected(),
         (false, false, "t") => workspace.tidy(),
         (false, false, "o") => workspace.fold_selected(),
         (false, _, "[") => workspace.panels.toggle_palette(),

@@ -2,8 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::store::{FADES_KEY, Workspace};
-use crate::{browser, ui::Icon};
+use super::store::Workspace;
+use crate::ui::Icon;
+
+/// A label for a title, which cannot show names as code.
+fn without_marks(label: &str) -> String {
+    label.replace('`', "")
+}
 
 /// Buttons for undo, zoom, fit and the arrangement.
 #[component]
@@ -15,12 +20,12 @@ pub fn Controls(
     let undo = move || {
         workspace
             .editor
-            .with(|editor| editor.undo_label().map(str::to_owned))
+            .with(|editor| editor.undo_label().map(without_marks))
     };
     let redo = move || {
         workspace
             .editor
-            .with(|editor| editor.redo_label().map(str::to_owned))
+            .with(|editor| editor.redo_label().map(without_marks))
     };
     view! {
         <div class="canvas-controls" on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()>
@@ -60,10 +65,7 @@ pub fn Controls(
             <button
                 type="button" class="button" data-look="ghost" data-size="icon" aria-label="Fade the unrelated"
                 title="Fade what is unrelated to the selection" aria-pressed=move || workspace.fades.get().to_string()
-                on:click=move |_| {
-                    workspace.fades.update(|fades| *fades = !*fades);
-                    browser::remember(FADES_KEY, &workspace.fades.get_untracked().to_string());
-                }
+                on:click=move |_| workspace.toggle_fades()
             >
                 <Icon name="eye" />
             </button>

@@ -121,6 +121,12 @@ fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
                 "C",
                 Callback::new(move |()| workspace.pick_end()),
             ),
+            entry(
+                "plus",
+                "Add and connect",
+                "Shift C",
+                Callback::new(move |()| workspace.pick_connected_to_selected()),
+            ),
         ]);
     }
     if let (1, Some(is_folded)) = (

@@ -1,6 +1,6 @@
 //! The outline of the design in the palette: all its resources, and the lines between them, as rows that select them.
 
-use canvas::drawing::{Edge, Node, Part};
+use canvas::drawing::{Drawing, Edge, Node, Part};
 use leptos::prelude::*;
 
 use super::{icons::icon_name, nodes::hue, store::Workspace};
@@ -15,48 +15,8 @@ pub fn Outline(
     search: RwSignal<String>,
 ) -> impl IntoView {
     let rows = Memo::new(move |_| {
-        let wanted = search.get().to_lowercase();
-        workspace.drawing.with(|drawing| {
-            let mut rows: Vec<Row> = Vec::new();
-            let mut stack: Vec<(String, usize)> = drawing
-                .nodes()
-                .iter()
-                .rev()
-                .filter(|node| node.parent.is_none() && !node.resource_type.is_empty())
-                .map(|node| (node.name.clone(), 0))
-                .collect();
-            while let Some((name, depth)) = stack.pop() {
-                let Some(node) = drawing.node(&name) else {
-                    continue;
-                };
-                rows.push(node_row(node, depth));
-                let lines = drawing
-                    .edges_of(&name)
-                    .filter(|edge| edge.from == name)
-                    .filter(|edge| edge.resource.is_some() || !edge.ghost)
-                    .map(|edge| line_row(edge, depth + 1));
-                rows.extend(node.parts.iter().map(|part| part_row(part, depth + 1)));
-                rows.extend(lines);
-                for hidden in drawing.hidden_in(&name) {
-                    let is_direct = hidden.parent.as_deref() == Some(&name);
-                    let depth = depth + if is_direct { 1 } else { 2 };
-                    rows.push(node_row(hidden, depth));
-                    rows.extend(hidden.parts.iter().map(|part| part_row(part, depth + 1)));
-                }
-                let mut children: Vec<_> = drawing
-                    .children(&name)
-                    .map(|child| (child.name.clone(), depth + 1))
-                    .collect();
-                children.reverse();
-                stack.extend(children);
-            }
-            rows.retain(|row| {
-                wanted.is_empty()
-                    || row.label.to_lowercase().contains(&wanted)
-                    || row.title.to_lowercase().contains(&wanted)
-            });
-            rows
-        })
+        let wanted = search.get();
+        workspace.drawing.with(|drawing| rows_of(drawing, &wanted))
     });
     let stage = workspace.stage();
     view! {
@@ -72,7 +32,7 @@ pub fn Outline(
                                 type="button" class="outline-row" data-category=row.hue data-ghost=row.ghost.then_some("true")
                                 aria-pressed=move || selected.get().to_string() title=row.title
                                 style=format!("--depth: {}", row.depth)
-                                on:click=move |_| { workspace.unhide(&name); workspace.select(&name); workspace.reveal_selected() }
+                                on:click=move |_| open(workspace, &name)
                             >
                                 <Icon name=row.icon />
                                 <span class="truncate">{row.label}</span>
@@ -85,6 +45,67 @@ pub fn Outline(
         </ul>
         {move || rows.with(Vec::is_empty).then(|| view! { <p class="panel-none">"Nothing here yet."</p> })}
     }
+}
+
+/// Selects the first row that contains a text. Nothing if there is none.
+pub fn open_first(workspace: Workspace, wanted: &str) {
+    let first = workspace
+        .drawing
+        .with_untracked(|drawing| rows_of(drawing, wanted).into_iter().next());
+    if let Some(first) = first {
+        open(workspace, &first.name);
+    }
+}
+
+/// Selects the resource or line of a row, and moves it into view.
+fn open(workspace: Workspace, name: &str) {
+    workspace.unhide(name);
+    workspace.select(name);
+    workspace.reveal_selected();
+}
+
+/// The rows that contain a text.
+fn rows_of(drawing: &Drawing, wanted: &str) -> Vec<Row> {
+    let wanted = wanted.trim().to_lowercase();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut stack: Vec<(String, usize)> = drawing
+        .nodes()
+        .iter()
+        .rev()
+        .filter(|node| node.parent.is_none() && !node.resource_type.is_empty())
+        .map(|node| (node.name.clone(), 0))
+        .collect();
+    while let Some((name, depth)) = stack.pop() {
+        let Some(node) = drawing.node(&name) else {
+            continue;
+        };
+        rows.push(node_row(node, depth));
+        let lines = drawing
+            .edges_of(&name)
+            .filter(|edge| edge.from == name)
+            .filter(|edge| edge.resource.is_some() || !edge.ghost)
+            .map(|edge| line_row(edge, depth + 1));
+        rows.extend(node.parts.iter().map(|part| part_row(part, depth + 1)));
+        rows.extend(lines);
+        for hidden in drawing.hidden_in(&name) {
+            let is_direct = hidden.parent.as_deref() == Some(&name);
+            let depth = depth + if is_direct { 1 } else { 2 };
+            rows.push(node_row(hidden, depth));
+            rows.extend(hidden.parts.iter().map(|part| part_row(part, depth + 1)));
+        }
+        let mut children: Vec<_> = drawing
+            .children(&name)
+            .map(|child| (child.name.clone(), depth + 1))
+            .collect();
+        children.reverse();
+        stack.extend(children);
+    }
+    rows.retain(|row| {
+        wanted.is_empty()
+            || row.label.to_lowercase().contains(&wanted)
+            || row.title.to_lowercase().contains(&wanted)
+    });
+    rows
 }
 
 fn node_row(node: &Node, depth: usize) -> Row {

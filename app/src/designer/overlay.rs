@@ -27,6 +27,8 @@ pub enum Purpose {
     AddTo(String),
     /// Connects a resource with another one.
     Connect(String),
+    /// Selects a resource and moves it into view.
+    Find,
 }
 
 /// An open list.

@@ -8,7 +8,14 @@ use canvas::{commands::Item, geometry::ScreenPoint, palette};
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
-use super::{hover, nodes::TypeIcon, outline::Outline, stage::Stage, store::Workspace, surface};
+use super::{
+    hover,
+    nodes::TypeIcon,
+    outline::{self, Outline},
+    stage::Stage,
+    store::Workspace,
+    surface,
+};
 use crate::{browser, ui::Icon};
 
 /// Distance in CSS pixels after which a press becomes a drag.
@@ -67,16 +74,23 @@ pub fn Contents(
     };
     let is_searching = Memo::new(move |_| search.with(|search| !search.trim().is_empty()));
     let on_search_key = move |event: ev::KeyboardEvent| {
-        if event.key() != "Enter" || tab.get_untracked() == Tab::Outline {
+        if event.key() != "Enter" {
             return;
         }
         event.prevent_default();
+        if !is_searching.get_untracked() {
+            return;
+        }
+        if tab.get_untracked() == Tab::Outline {
+            search.with_untracked(|search| outline::open_first(workspace, search));
+            return;
+        }
         let best = workspace.types.with_untracked(|types| {
             let recent = workspace.recent_items();
             let found = search.with_untracked(|search| palette::search(types, &recent, search));
             found.into_iter().next()
         });
-        if let Some(best) = best.filter(|_| is_searching.get_untracked()) {
+        if let Some(best) = best {
             workspace.add(&best.item);
         }
     };

@@ -1,13 +1,14 @@
-//! A small list at a point of the canvas: something to add, something that fits a drawn line, or a resource to connect
-//! with.
+//! A small list at a point of the canvas: an item to add, an item that fits a drawn line, a resource to connect with, or
+//! a resource to find.
 //!
-//! It opens by a double click or a letter on the empty canvas, by a line that is dropped on an empty place, and by the
-//! keyboard. Typing searches, the arrow keys choose, and Enter takes the choice.
+//! It opens by a double click on the empty canvas or in a network, by a line that is dropped on an empty place, and by
+//! the keyboard. Typing searches, the arrow keys choose, and Enter takes the choice.
 
 use canvas::{
-    commands::{self, Item, Proposal},
-    geometry::ScreenPoint,
-    palette,
+    commands::{self, CommandInput, Item, Proposal},
+    drawing::{Drawing, Node},
+    geometry::{CanvasPoint, ScreenPoint},
+    layout, palette,
 };
 use leptos::{ev, html, prelude::*};
 use types::Category;
@@ -18,7 +19,10 @@ use super::{
     store::Workspace,
     surface,
 };
-use crate::ui::Icon;
+use crate::{
+    browser,
+    ui::{Icon, palette::score},
+};
 
 /// Number of choices that are displayed.
 const SHOWN_MAX: usize = 40;
@@ -32,9 +36,18 @@ struct Choice {
     detail: String,
     resource_type: String,
     category: Category,
-    proposal: Proposal,
-    /// The item that is added, if one is.
-    item: Option<Item>,
+    outcome: Outcome,
+}
+
+/// Effect of a choice.
+#[derive(Clone)]
+enum Outcome {
+    /// Adds an item.
+    Add(Item, Proposal),
+    /// Connects two resources.
+    Connect(Proposal),
+    /// Shows a resource.
+    Show(String),
 }
 
 impl Workspace {
@@ -48,27 +61,51 @@ impl Workspace {
         self.open_picker(Purpose::AddTo(from.to_owned()), Some(at), "");
     }
 
-    /// Opens the list of the resources with which the selected one can be connected.
-    pub fn pick_end(self) {
-        let lead = self
-            .selection
-            .with_untracked(|selection| selection.lead().map(str::to_owned));
-        match lead {
-            Some(from) if !self.is_line(&from) => {
-                let view = self.view.get_untracked();
-                let at = self.drawing.with_untracked(|drawing| {
-                    drawing
-                        .owner(&from)
-                        .map(|node| view.to_screen(node.rect.centre()))
-                });
-                self.open_picker(Purpose::Connect(from), at, "");
-            }
-            _ => self.show_toast("Select a resource to connect first."),
+    /// Opens the list of the items that can be added beside the selected resource and connected to it.
+    pub fn pick_connected_to_selected(self) {
+        let beside = |node: &Node| {
+            let at = node.rect.centre();
+            CanvasPoint::new(at.x + node.rect.width / 2.0 + layout::CARD_WIDTH, at.y)
+        };
+        if let Some((from, at)) = self.connectable(beside) {
+            self.open_picker(Purpose::AddTo(from), at, "");
         }
     }
 
+    /// Opens the list of the resources with which the selected one can be connected.
+    pub fn pick_end(self) {
+        if let Some((from, at)) = self.connectable(|node| node.rect.centre()) {
+            self.open_picker(Purpose::Connect(from), at, "");
+        }
+    }
+
+    /// Opens the list of all resources, to select one of them.
+    pub fn find(self) {
+        self.open_picker(Purpose::Find, None, "");
+    }
+
+    /// The selected resource, and a point of its node on the screen. Displays a message if none is selected.
+    fn connectable(
+        self,
+        point: impl Fn(&Node) -> CanvasPoint,
+    ) -> Option<(String, Option<ScreenPoint>)> {
+        let lead = self
+            .selection
+            .with_untracked(|selection| selection.lead().map(str::to_owned));
+        let Some(from) = lead.filter(|name| !self.is_line(name)) else {
+            self.show_toast("Select a resource to connect first.");
+            return None;
+        };
+        let view = self.view.get_untracked();
+        let at = self.drawing.with_untracked(|drawing| {
+            let node = drawing.owner(&from)?;
+            Some(view.to_screen(point(node)))
+        });
+        Some((from, at))
+    }
+
     fn open_picker(self, purpose: Purpose, at: Option<ScreenPoint>, search: &str) {
-        if self.is_broken() {
+        if purpose != Purpose::Find && self.is_broken() {
             return;
         }
         let middle = || {
@@ -87,18 +124,18 @@ impl Workspace {
 /// The choices for a search.
 fn choices(workspace: Workspace, picker: &Picker, search: &str) -> Vec<Choice> {
     let at = workspace.view.get_untracked().to_canvas(picker.at);
-    let of_items = |propose: &dyn Fn(&commands::CommandInput<'_>, &Item) -> Option<Proposal>| {
+    let of_items = |propose: &dyn Fn(&CommandInput<'_>, &Item) -> Option<Proposal>| {
         workspace.with_input(|input| {
             palette::search(input.types, &input.recent.items, search)
                 .into_iter()
                 .filter_map(|entry| {
+                    let proposal = propose(input, &entry.item)?;
                     Some(Choice {
-                        proposal: propose(input, &entry.item)?,
                         title: entry.title,
                         detail: entry.summary,
                         resource_type: entry.resource_type,
                         category: entry.category,
-                        item: Some(entry.item),
+                        outcome: Outcome::Add(entry.item, proposal),
                     })
                 })
                 .take(SHOWN_MAX)
@@ -116,12 +153,50 @@ fn choices(workspace: Workspace, picker: &Picker, search: &str) -> Vec<Choice> {
             of_items(&|input, item| commands::add_to(input, item, from, at).ok())
         }
         Purpose::Connect(from) => workspace.with_input(|input| ends(input, from, search)),
+        Purpose::Find => workspace.with_input(|input| resources(input.drawing, search)),
     };
     found.unwrap_or_default()
 }
 
+/// All resources whose name or title matches a search, the best first. Those in folded networks are among them.
+fn resources(drawing: &Drawing, search: &str) -> Vec<Choice> {
+    let nodes = drawing.nodes().iter();
+    let all = nodes.flat_map(|node| std::iter::once(node).chain(drawing.hidden_in(&node.name)));
+    let all = all.filter(|node| !node.resource_type.is_empty());
+    let all = all.flat_map(|node| {
+        let own = Choice {
+            title: node.name.clone(),
+            detail: node.title.clone(),
+            resource_type: node.resource_type.clone(),
+            category: node.category,
+            outcome: Outcome::Show(node.name.clone()),
+        };
+        let parts = node.parts.iter().map(|part| Choice {
+            title: part.name.clone(),
+            detail: part.title.clone(),
+            resource_type: part.resource_type.clone(),
+            category: part.category,
+            outcome: Outcome::Show(part.name.clone()),
+        });
+        std::iter::once(own).chain(parts)
+    });
+    let mut found: Vec<(u32, Choice)> = all
+        .filter_map(|choice| {
+            let by_title = || score(search, &choice.detail).map(|points| points / 2);
+            let points = score(search, &choice.title).or_else(by_title)?;
+            Some((points, choice))
+        })
+        .collect();
+    // Without a search they stay in the order of the drawing.
+    if !search.trim().is_empty() {
+        found.sort_by_key(|(points, _)| u32::MAX - points);
+    }
+    found.truncate(SHOWN_MAX);
+    found.into_iter().map(|(_, choice)| choice).collect()
+}
+
 /// Resources, drawn as nodes or parts, with which a resource can be connected.
-fn ends(input: &commands::CommandInput<'_>, from: &str, search: &str) -> Vec<Choice> {
+fn ends(input: &CommandInput<'_>, from: &str, search: &str) -> Vec<Choice> {
     let wanted = search.to_lowercase();
     let nodes = input.drawing.nodes().iter();
     let all = nodes.flat_map(|node| {
@@ -153,8 +228,7 @@ fn ends(input: &commands::CommandInput<'_>, from: &str, search: &str) -> Vec<Cho
                 },
                 resource_type,
                 category,
-                proposal,
-                item: None,
+                outcome: Outcome::Connect(proposal),
             })
         })
         .take(SHOWN_MAX)
@@ -188,6 +262,10 @@ fn Open(workspace: Workspace, picker: Picker) -> impl IntoView {
             format!("Add and connect to {from}"),
         ),
         Purpose::Connect(from) => (format!("Connect {from}"), format!("Connect {from} with")),
+        Purpose::Find => (
+            "Find".to_owned(),
+            "Find a resource of this design".to_owned(),
+        ),
     };
     let place = {
         let size = surface::size(workspace.root).unwrap_or_default();
@@ -215,19 +293,32 @@ fn Open(workspace: Workspace, picker: Picker) -> impl IntoView {
         let choice = found.with_untracked(|found| found.get(index).cloned());
         if let Some(choice) = choice {
             close();
-            if workspace.apply(&choice.proposal)
-                && let Some(item) = &choice.item
-            {
-                workspace.remember_item(item);
+            match &choice.outcome {
+                Outcome::Add(item, proposal) => {
+                    if workspace.apply(proposal) {
+                        workspace.remember_item(item);
+                    }
+                }
+                Outcome::Connect(proposal) => {
+                    workspace.apply(proposal);
+                }
+                Outcome::Show(name) => {
+                    workspace.show(name, None);
+                    workspace.announce(&format!("{name} is selected"));
+                }
             }
         }
+    };
+    let to = move |index: usize| {
+        chosen.set(index);
+        browser::scroll_in_list(&format!("picker-{index}"));
     };
     let key = move |event: ev::KeyboardEvent| {
         event.stop_propagation();
         let count = found.with_untracked(Vec::len).max(1);
         match event.key().as_str() {
-            "ArrowDown" => chosen.update(|chosen| *chosen = (*chosen + 1) % count),
-            "ArrowUp" => chosen.update(|chosen| *chosen = (*chosen + count - 1) % count),
+            "ArrowDown" => to((chosen.get_untracked() + 1) % count),
+            "ArrowUp" => to((chosen.get_untracked() + count - 1) % count),
             "Enter" => take(chosen.get_untracked()),
             "Escape" | "Tab" => close(),
             _ => return,
@@ -247,7 +338,7 @@ fn Open(workspace: Workspace, picker: Picker) -> impl IntoView {
                     type="text" role="combobox" aria-expanded="true" aria-controls="picker-list" autocomplete="off"
                     aria-activedescendant=move || format!("picker-{}", chosen.get())
                     placeholder=placeholder node_ref=input prop:value=move || search.get()
-                    on:input=move |event| { search.set(event_target_value(&event)); chosen.set(0) }
+                    on:input=move |event| { search.set(event_target_value(&event)); to(0) }
                 />
             </label>
             <ul class="canvas-picker-list" role="listbox" id="picker-list" aria-label="Choices">
@@ -266,7 +357,7 @@ fn Open(workspace: Workspace, picker: Picker) -> impl IntoView {
                     </li>
                 }).collect_view()}
             </ul>
-            {move || found.with(Vec::is_empty).then(|| view! { <p class="canvas-picker-none">"Nothing fits."</p> })}
+            {move || found.with(Vec::is_empty).then(|| view! { <p class="canvas-picker-none">"Nothing matches."</p> })}
         </div>
     }
 }

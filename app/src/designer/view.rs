@@ -1,7 +1,7 @@
 //! The canvas: one listener for all its elements, one transformed layer, and floating controls above it.
 
 use canvas::{
-    drawing::INTERNET,
+    drawing::{INTERNET, NodeKind},
     geometry::{CanvasVector, ScreenPoint, Size},
     snap,
 };
@@ -100,8 +100,11 @@ pub fn Canvas(
                 under(&event, at),
             ) {
                 (Some(name), _) => PressTarget::Handle(name),
+                (None, Some(name)) if event.shift_key() && is_frame(workspace, &name) => {
+                    PressTarget::Marquee(Some(name))
+                }
                 (None, Some(name)) => PressTarget::Node(owner_for_drag(workspace, name)),
-                (None, None) if event.shift_key() => PressTarget::Marquee,
+                (None, None) if event.shift_key() => PressTarget::Marquee(None),
                 (None, None) => PressTarget::Background,
             },
             _ => return,
@@ -179,7 +182,7 @@ pub fn Canvas(
     };
     let double = move |event: ev::MouseEvent| {
         if let Some(at) = surface::point(root, &event)
-            && under(&event, at).is_none()
+            && under(&event, at).is_none_or(|name| is_frame(workspace, &name))
         {
             workspace.pick_item(Some(at), "");
         }
@@ -290,7 +293,7 @@ pub fn Canvas(
             <Notice workspace />
             <ArrangingNotice is_arranging=workspace.is_arranging />
             <p id="canvas-keys" class="sr-only">
-                "Tab moves from resource to resource, arrow keys move the selected one, Enter opens its form, C connects it with another, A adds something, Delete removes it."
+                "Tab moves from resource to resource, arrow keys move the selected one, Enter opens its form, C connects it with another, Shift and C adds another one and connects it, A adds something, Ctrl and F finds a resource, Delete removes the selected one."
             </p>
             <p class="sr-only" aria-live="polite">{move || workspace.spoken.get()}</p>
         </div>
@@ -303,6 +306,15 @@ fn owner_for_drag(workspace: Workspace, name: String) -> String {
         .drawing
         .with_untracked(|drawing| drawing.owner(&name).map(|node| node.name.clone()))
         .unwrap_or(name)
+}
+
+/// True for a network whose inside takes servers. A drop in it adds them to the network.
+fn is_frame(workspace: Workspace, name: &str) -> bool {
+    workspace.drawing.with_untracked(|drawing| {
+        drawing
+            .node(name)
+            .is_some_and(|node| node.kind == NodeKind::Frame && node.ghost.is_none())
+    })
 }
 
 fn is_part(workspace: Workspace, name: &str) -> bool {
@@ -380,10 +392,15 @@ fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
     event.stop_propagation();
 }
 
-/// Opens the context menu at the focused node, or in the middle of the canvas.
+/// Opens the context menu at the focused node, at the selection, or in the middle of the canvas.
 fn menu_by_key(workspace: Workspace, focused: Option<String>) {
     let view = workspace.view.get_untracked();
-    let on = focused.filter(|name| name != INTERNET);
+    let selected = || {
+        workspace
+            .selection
+            .with_untracked(|selection| selection.lead().map(str::to_owned))
+    };
+    let on = focused.filter(|name| name != INTERNET).or_else(selected);
     let at = on.as_ref().and_then(|name| {
         workspace.drawing.with_untracked(|drawing| {
             drawing

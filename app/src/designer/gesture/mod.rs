@@ -43,8 +43,8 @@ const HOLD_MS: i32 = 550;
 pub enum PressTarget {
     /// The empty canvas, or a mouse button that pans.
     Background,
-    /// The empty canvas with Shift held, for a selection rectangle.
-    Marquee,
+    /// The empty canvas or the inside of a network, by its name, with Shift held, for a selection rectangle.
+    Marquee(Option<String>),
     /// A node, by name.
     Node(String),
     /// The connection handle of a node, by the node's name.
@@ -225,7 +225,10 @@ impl Pointer {
         let workspace = self.workspace;
         match self.state.get_value() {
             State::Pressed {
-                grip: PressTarget::Node(name) | PressTarget::Handle(name),
+                grip:
+                    PressTarget::Node(name)
+                    | PressTarget::Handle(name)
+                    | PressTarget::Marquee(Some(name)),
                 ..
             } => {
                 if name == INTERNET {
@@ -328,7 +331,7 @@ impl Pointer {
                 at,
                 before: workspace.view.get_untracked(),
             },
-            PressTarget::Marquee => State::Marking { at },
+            PressTarget::Marquee(_) => State::Marking { at },
             PressTarget::Handle(from) => {
                 let ends = workspace
                     .with_input(|input| commands::can_connect(input, &from))

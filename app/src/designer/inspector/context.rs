@@ -2,7 +2,7 @@
 
 use canvas::{
     commands::Proposal,
-    form::{self, Field},
+    form::{self, Field, Source, SourceChoice},
 };
 use hot::document::Edit;
 use leptos::prelude::*;
@@ -120,6 +120,37 @@ impl FormContext {
             }
             None => false,
         }
+    }
+
+    /// Sources that a field can switch to, those that fit best first.
+    pub fn sources(self, field: &Field) -> Vec<SourceChoice> {
+        let workspace = self.workspace;
+        workspace.editor.with_untracked(|editor| {
+            workspace.types.with_untracked(|types| {
+                let template = editor.template();
+                self.several.with_value(|names| match names.as_slice() {
+                    [] => form::sources(template, types, field),
+                    names => form::common_sources(template, names, types, field),
+                })
+            })
+        })
+    }
+
+    /// Switches a field to another source, in all resources of the form.
+    pub fn switch(self, field: &Field, source: &Source) {
+        let workspace = self.workspace;
+        let proposal = workspace.editor.with_untracked(|editor| {
+            workspace.types.with_untracked(|types| {
+                workspace.cloud.with_untracked(|cloud| {
+                    let template = editor.template();
+                    self.several.with_value(|names| match names.as_slice() {
+                        [] => form::switch(template, types, field, source),
+                        names => form::switch_all(template, names, types, cloud, field, source),
+                    })
+                })
+            })
+        });
+        workspace.apply(&proposal);
     }
 
     fn type_in_all(self, field: &Field, text: &str) -> bool {

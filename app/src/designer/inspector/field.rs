@@ -82,12 +82,11 @@ pub fn FieldView(
     };
     // Parameters and conditions are themselves sources. Values beside the properties of a resource have none.
     let mut keys = field.path.iter().map(String::as_str);
-    let has_sources = !form.is_of_several()
-        && match keys.next() {
-            Some("resources") => keys.nth(1) == Some("properties"),
-            Some("outputs") => true,
-            _ => false,
-        };
+    let has_sources = match keys.next() {
+        Some("resources") => keys.nth(1) == Some("properties"),
+        Some("outputs") => true,
+        _ => false,
+    };
     let placeholder = move || {
         now.with(|field| {
             if field.is_mixed {

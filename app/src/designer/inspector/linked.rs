@@ -1,6 +1,6 @@
 //! Values from a parameter or another resource: the control, and the menu of sources on each field.
 
-use canvas::form::{self, Control, Field, Link, Source, SourceChoice};
+use canvas::form::{Control, Field, Link, Source};
 use hot::document::Section;
 use leptos::prelude::*;
 
@@ -59,14 +59,7 @@ pub(super) fn SourceMenu(
     id: String,
     label: String,
 ) -> impl IntoView {
-    let workspace = form.workspace;
-    let choices = move || -> Vec<SourceChoice> {
-        workspace.editor.with_untracked(|editor| {
-            workspace.types.with_untracked(|types| {
-                now.with_untracked(|field| form::sources(editor.template(), types, field))
-            })
-        })
-    };
+    let choices = move || now.with_untracked(|field| form.sources(field));
     let picks = move || {
         let choices = choices().into_iter();
         choices
@@ -79,17 +72,9 @@ pub(super) fn SourceMenu(
             .collect::<Vec<_>>()
     };
     let run = move |index: usize| {
-        let Some(choice) = choices().into_iter().nth(index) else {
-            return;
-        };
-        let proposal = workspace.editor.with_untracked(|editor| {
-            workspace.types.with_untracked(|types| {
-                now.with_untracked(|field| {
-                    form::switch(editor.template(), types, field, &choice.source)
-                })
-            })
-        });
-        workspace.apply(&proposal);
+        if let Some(choice) = choices().into_iter().nth(index) {
+            form.switch(&now.get_untracked(), &choice.source);
+        }
     };
     view! {
         <Picker

@@ -105,6 +105,7 @@ fn EmptyInspector(workspace: Workspace) -> impl IntoView {
             <p class="quiet">"Select something on the canvas to edit it."</p>
             <ul class="inspector-tips">
                 <li><kbd>"Tab"</kbd>" moves between resources"</li>
+                <li><kbd>"Ctrl"</kbd><kbd>"F"</kbd>" finds a resource"</li>
                 <li><kbd>"F"</kbd>" fits everything on the screen"</li>
                 <li><kbd>"Shift"</kbd>" and a drag select what is in a rectangle"</li>
                 <li><kbd>"Space"</kbd>" and a drag move the view"</li>

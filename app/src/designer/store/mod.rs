@@ -48,7 +48,7 @@ use crate::operations::resource::Operations;
 use crate::ui::{use_confirm, use_toasts};
 
 /// Key of the browser's storage for [`Workspace::fades`].
-pub const FADES_KEY: &str = "designer-fades";
+const FADES_KEY: &str = "designer-fades";
 
 /// Content of the drawer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -386,7 +386,8 @@ impl Workspace {
 
     /// Announces a text to screen readers.
     pub fn announce(self, text: &str) {
-        self.spoken.try_set(text.to_owned());
+        // The marks around names are not read aloud.
+        self.spoken.try_set(text.replace('`', ""));
     }
 
     /// Keeps an image or flavor that was chosen in a form, for the next new server and for later visits.

@@ -11,8 +11,8 @@ use canvas::{
 use hot::document::Section;
 use leptos::prelude::*;
 
-use super::Workspace;
-use crate::{designer::overlay::NextFocus, ui::Question};
+use super::{FADES_KEY, Workspace};
+use crate::{browser, designer::overlay::NextFocus, ui::Question};
 
 /// Time in which the form of another resource is built and its sections unfold, in milliseconds.
 const FORM_BUILT_MS: i32 = 50;
@@ -122,6 +122,12 @@ impl Workspace {
             let related = self.drawing.with(|drawing| drawing.related(&names));
             (!related.is_empty()).then(|| Arc::new(related))
         })
+    }
+
+    /// Fades the nodes that are unrelated to the selection, or none. Kept for later visits.
+    pub fn toggle_fades(self) {
+        self.fades.update(|fades| *fades = !*fades);
+        browser::remember(FADES_KEY, &self.fades.get_untracked().to_string());
     }
 
     /// Selects nothing.

@@ -8,9 +8,10 @@ use planner::cloud::CloudFacts;
 use types::{Registry, ResourceType};
 
 use super::{
-    Control, Field, edit, fields, link,
+    Control, Field, Source, SourceChoice, edit, fields, link,
     maker::{Maker, Values},
 };
+use crate::commands::Proposal;
 
 /// The type that all these resources have. `None` if they have different types, or one without a description.
 pub fn common_type<'t>(
@@ -89,13 +90,7 @@ pub fn edit_all(
 ) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
     for resource in resources(template, names) {
-        // A resource can have the value under a former name.
-        let mut own = fields(template, resource, types, cloud).into_iter();
-        let path = own.find(|one| one.name == field.name).map(|one| one.path);
-        let own = Field {
-            path: path.unwrap_or_else(|| path_in(resource, field)),
-            ..field.clone()
-        };
+        let own = field_in(template, resource, types, cloud, field);
         let edit = edit(&own, text)?;
         match &edit {
             Edit::Remove { path } if link::value_at(template, path).is_none() => {}
@@ -103,6 +98,65 @@ pub fn edit_all(
         }
     }
     Some(edits)
+}
+
+/// Sources for a field of several resources, those that fit best first. None of the resources is one.
+pub fn common_sources(
+    template: &Template,
+    names: &[String],
+    types: &Registry,
+    field: &Field,
+) -> Vec<SourceChoice> {
+    let mut found = link::sources(template, types, field);
+    found.retain(|choice| match &choice.source {
+        Source::Resource(name) | Source::Attribute(name, _) => !names.contains(name),
+        Source::Value | Source::NewParameter | Source::Parameter(_) => true,
+    });
+    found
+}
+
+/// The change that switches a field of several resources to another source. All of them use one new parameter. Its
+/// default is the value of the first one.
+pub fn switch_all(
+    template: &Template,
+    names: &[String],
+    types: &Registry,
+    cloud: &CloudFacts,
+    field: &Field,
+    source: &Source,
+) -> Proposal {
+    let mut all = resources(template, names)
+        .map(|resource| field_in(template, resource, types, cloud, field));
+    let Some(first) = all.next() else {
+        return Proposal::default();
+    };
+    let mut proposal = link::switch(template, types, &first, source);
+    let for_others = match source {
+        Source::NewParameter => Source::Parameter(link::new_name(template, &first.path)),
+        other => other.clone(),
+    };
+    for own in all {
+        let change = link::switch(template, types, &own, &for_others);
+        proposal.edits.extend(change.edits);
+    }
+    proposal
+}
+
+/// A field of the common form, with its path in one of the resources.
+fn field_in(
+    template: &Template,
+    resource: &Resource,
+    types: &Registry,
+    cloud: &CloudFacts,
+    field: &Field,
+) -> Field {
+    // A resource can have the value under a former name.
+    let mut own = fields(template, resource, types, cloud).into_iter();
+    let path = own.find(|one| one.name == field.name).map(|one| one.path);
+    Field {
+        path: path.unwrap_or_else(|| path_in(resource, field)),
+        ..field.clone()
+    }
 }
 
 /// Path of a field in another resource.

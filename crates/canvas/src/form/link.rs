@@ -330,7 +330,7 @@ fn constraint(constraint: &Constraint) -> Value {
 }
 
 /// Name for a new parameter: the property's, with the resource's before it if it is taken.
-fn new_name(template: &Template, path: &[String]) -> String {
+pub(super) fn new_name(template: &Template, path: &[String]) -> String {
     let is_free =
         |name: &String| is_name(name) && template.parameters.iter().all(|one| one.name != *name);
     let mut words = path.iter().filter(|key| key.parse::<usize>().is_err());

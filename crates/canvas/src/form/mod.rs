@@ -17,7 +17,7 @@ mod sections;
 mod table;
 
 pub use beside::{fields_beside, tick};
-pub use common::{common_fields, common_type, edit_all};
+pub use common::{common_fields, common_sources, common_type, edit_all, switch_all};
 pub use line::fields_of_line;
 pub(crate) use link::described_below;
 pub use link::{

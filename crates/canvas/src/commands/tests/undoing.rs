@@ -98,6 +98,7 @@ enum Act {
     Paste(usize),
     Fold(usize),
     Edit(usize, usize, &'static str),
+    Switch(usize, usize, usize),
     Rename(usize),
 }
 
@@ -142,6 +143,8 @@ fn form_act() -> impl Strategy<Value = Act> {
     prop_oneof![
         (0..16_usize, 0..16_usize, text)
             .prop_map(|(resource, field, text)| Act::Edit(resource, field, text)),
+        (0..16_usize, 0..16_usize, 0..16_usize)
+            .prop_map(|(resource, field, source)| Act::Switch(resource, field, source)),
         (0..16_usize).prop_map(Act::Rename),
     ]
 }
@@ -208,15 +211,19 @@ fn proposal(input: &CommandInput<'_>, act: &Act) -> Option<Proposal> {
         // No proposal: it changes nothing but the layout.
         Act::Fold(_) => None,
         Act::Edit(resource, field, text) => {
-            let resources = &input.template.resources;
-            let resource = resources.get(resource % resources.len().max(1))?;
-            let fields = form::fields(input.template, resource, input.types, input.cloud);
-            let field = fields.get(field % fields.len().max(1))?;
+            let field = field_of(input, *resource, *field)?;
             Some(Proposal {
                 label: format!("Set {}", field.name),
-                edits: vec![form::edit(field, text)?],
+                edits: vec![form::edit(&field, text)?],
                 ..Proposal::default()
             })
+        }
+        Act::Switch(resource, field, source) => {
+            let field = field_of(input, *resource, *field)?;
+            let sources = form::sources(input.template, input.types, &field);
+            let choice = sources.get(source % sources.len().max(1))?;
+            let proposal = form::switch(input.template, input.types, &field, &choice.source);
+            Some(proposal)
         }
         Act::Rename(index) => {
             let from = name(*index)?;
@@ -228,6 +235,14 @@ fn proposal(input: &CommandInput<'_>, act: &Act) -> Option<Proposal> {
             })
         }
     }
+}
+
+/// A field in the form of a resource.
+fn field_of(input: &CommandInput<'_>, resource: usize, field: usize) -> Option<form::Field> {
+    let resources = &input.template.resources;
+    let resource = resources.get(resource % resources.len().max(1))?;
+    let mut fields = form::fields(input.template, resource, input.types, input.cloud);
+    (!fields.is_empty()).then(|| fields.swap_remove(field % fields.len()))
 }
 
 /// Performs an action. `None` if it is refused or has no effect, an error if the document refuses its edits.

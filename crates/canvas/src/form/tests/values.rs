@@ -127,6 +127,47 @@ fn servers_show_their_common_values_and_are_changed_together() {
 }
 
 #[test]
+fn servers_take_a_value_from_one_new_parameter_and_get_it_back() {
+    let (types, cloud) = (Registry::openstack(), CloudFacts::default());
+    let names = ["a", "b"].map(str::to_owned);
+    let image = |document: &Document| {
+        let found = common_fields(document.template(), &names, &types, &cloud);
+        let mut found = found.into_iter();
+        found.find(|one| one.name == "image").expect("a field")
+    };
+    let switched = |document: &Document, source: &Source| {
+        let field = image(document);
+        let template = document.template();
+        let change = switch_all(template, &names, &types, &cloud, &field, source);
+        Document::parse(after(document.text(), &change.edits))
+    };
+    let value = |document: &Document, name: &str| {
+        document.value(&["resources", name, "properties", "image"])
+    };
+
+    let start = Document::parse(FARM);
+    let offered = common_sources(start.template(), &names, &types, &image(&start));
+    let is_own = |choice: &SourceChoice| matches!(&choice.source, Source::Attribute(name, _) | Source::Resource(name) if names.contains(name));
+    assert!(!offered.iter().any(is_own), "{offered:?}");
+
+    let linked = switched(&start, &Source::NewParameter);
+    for name in &names {
+        assert_eq!(value(&linked, name), Some(json!({ "get_param": "image" })));
+    }
+    assert_eq!(linked.template().parameters.len(), 1);
+    assert_eq!(
+        linked.value(&["parameters", "image", "default"]),
+        Some(json!("debian-12"))
+    );
+    assert!(matches!(image(&linked).control, Control::Linked(_)));
+
+    let back = switched(&linked, &Source::Value);
+    for name in &names {
+        assert_eq!(value(&back, name), Some(json!("debian-12")));
+    }
+}
+
+#[test]
 fn a_subnet_proposes_its_gateway_and_its_pools() {
     let text = "\
 heat_template_version: 2021-04-16
