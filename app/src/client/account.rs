@@ -2,7 +2,7 @@
 
 use api::{AuditEvent, CloudFacts, CloudInfo, CurrentUser, LoginRequest, LoginSession};
 
-use super::transport::{Answer, done, get, is_unreachable, send};
+use super::transport::{Answer, done, end_reads, get, is_unreachable, send};
 use crate::browser;
 
 /// `GET /clouds`.
@@ -15,8 +15,9 @@ pub async fn login(request: &LoginRequest) -> Answer<CurrentUser> {
     send("POST", "/login", Some(request)).await
 }
 
-/// `POST /logout`.
+/// `POST /logout`. Ends the page's reads first: afterwards the server would refuse them. The caller leaves the page.
 pub async fn logout() -> Answer<()> {
+    end_reads();
     done("POST", "/logout").await
 }
 
