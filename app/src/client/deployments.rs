@@ -230,6 +230,13 @@ pub async fn runs(deployment: &str) -> Answer<Vec<Run>> {
     .await
 }
 
+/// The newest run of a deployment, without steps.
+pub async fn newest_run(deployment: &str) -> Answer<Option<Run>> {
+    let path = format!("/deployments/{}/runs?limit=1", browser::encode(deployment));
+    let runs: Vec<Run> = get(&path).await?;
+    Ok(runs.into_iter().next())
+}
+
 /// `GET /deployments/{id}/strays`.
 pub async fn strays(deployment: &str) -> Answer<Vec<Stray>> {
     get(&format!(
