@@ -2,7 +2,7 @@
 
 use api::{AuditEvent, CloudFacts, CloudInfo, CurrentUser, LoginRequest, LoginSession};
 
-use super::transport::{Answer, done, end_reads, get, is_unreachable, send};
+use super::transport::{Answer, Outage, done, end_reads, get, outage_of, send};
 use crate::browser;
 
 /// `GET /clouds`.
@@ -36,10 +36,10 @@ pub async fn me() -> Answer<CurrentUser> {
     get("/me").await
 }
 
-/// True if the server responds and can use its database. The page stays where it is, also without a login.
-pub async fn server_responds() -> bool {
+/// The present outage. `None` if the server responds. The page stays where it is, also without a login.
+pub async fn outage() -> Option<Outage> {
     let answer = done("GET", "/me").await;
-    !matches!(answer, Err(problem) if is_unreachable(&problem))
+    answer.err().as_ref().and_then(outage_of)
 }
 
 /// `GET /cloud`: flavors, images, networks and other facts of the project's cloud.

@@ -220,9 +220,22 @@ fn offline() -> Problem {
     }
 }
 
-/// True if the server has no answer to any request now: it was not reached, or it cannot use its database.
-pub fn is_unreachable(problem: &Problem) -> bool {
-    [OFFLINE, DATABASE_UNAVAILABLE].contains(&problem.code.as_str())
+/// The reason why no request gets its answer now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outage {
+    /// The server was not reached.
+    Connection,
+    /// The server cannot use its database.
+    Database,
+}
+
+/// The outage that caused a problem. `None` for a problem of this request alone.
+pub fn outage_of(problem: &Problem) -> Option<Outage> {
+    match problem.code.as_str() {
+        OFFLINE => Some(Outage::Connection),
+        DATABASE_UNAVAILABLE => Some(Outage::Database),
+        _ => None,
+    }
 }
 
 /// True if the same request may succeed later: the server could not be reached, or could not take it now.

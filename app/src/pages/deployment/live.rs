@@ -79,7 +79,9 @@ pub fn OutdatedNote(
 ) -> impl IntoView {
     let why = Memo::new(move |_| {
         let problem = problems.into_iter().find_map(|one| one.get())?;
-        (!client::is_unreachable(&problem)).then_some(problem.detail)
+        client::outage_of(&problem)
+            .is_none()
+            .then_some(problem.detail)
     });
     move || {
         why.get().map(|why| view! {
