@@ -144,7 +144,7 @@ resources:
   await expect(page.getByRole('log')).toContainText(/SSH attempt \d+ failed: .*; \d+ s left/);
 
   await test.step('a search reaches lines that are not loaded', async () => {
-    await page.reload();
+    await page.goto(`/runs/${run}`);
     const log = page.getByRole('log');
     await expect(log).toContainText('no route to licence.example');
     const search = page.getByRole('searchbox', { name: 'Search the log' });

@@ -12,8 +12,9 @@ const hooks = 'resource_registry: {resources: {subnet: {hooks: [pre-create, post
 
 test('a run waits for a person before and after a resource', async ({ page, request }) => {
   await login(page);
-  const design = { name: 'held', template, files: { 'hooks.yaml': hooks }, environments: ['hooks.yaml'] };
-  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', design);
+  const content = { name: 'held', template, files: { 'hooks.yaml': hooks }, environments: ['hooks.yaml'] };
+  const design = await api<{ id: string }>(page, 'POST', '/designs', content);
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'held', design: design.id });
   await page.goto(`/runs/${started.run}`);
   const goOn = page.getByRole('button', { name: 'Continue', exact: true });
   const before = page.getByRole('status').filter({ hasText: 'waits for you before subnet is created' });
@@ -35,6 +36,11 @@ test('a run waits for a person before and after a resource', async ({ page, requ
     await expect(page.locator('.deployment-line')).toContainText('Waits for a user');
     await expect(page.getByRole('note').filter({ hasText: 'The run waits for a user.' })).toContainText('Open its page to continue it.');
     await expect(page.locator(`[data-run="${started.run}"]`)).toContainText('Waits for a user');
+  });
+
+  await test.step('the designer says the same', async () => {
+    await page.goto(`/designs/${design.id}?deployment=${started.deployment}`);
+    await expect(page.getByRole('note', { name: 'Deployment to update' })).toContainText('Waits for a user');
   });
 
   // A check runs beside it.

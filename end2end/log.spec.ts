@@ -147,6 +147,29 @@ test('a log shows what programs write as a terminal does, and is followed, filte
     await expect(log.locator('.log-line').first()).toBeVisible();
   });
 
+  await test.step('a copied link and the way back open the same view', async () => {
+    await page.getByRole('button', { name: 'Filter and times' }).click();
+    for (const stream of ['Output of programs', 'Ansible', 'Stackloom', 'Consoles of servers']) {
+      await page.getByRole('checkbox', { name: stream, exact: true }).uncheck();
+    }
+    await page.keyboard.press('Escape');
+    const search = (of: Page): Locator => of.getByRole('searchbox', { name: 'Search the log' });
+    await search(page).fill('complain');
+    await expect(page).toHaveURL(/\?stream=stderr&search=complain(#|$)/);
+    const link = page.url();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Deployments' }).click();
+    await expect(page).toHaveURL(/\/deployments$/);
+    await page.goBack();
+    const other = await context.newPage();
+    await other.goto(link);
+    for (const one of [page, other]) {
+      await expect(search(one)).toHaveValue('complain');
+      await expect(one.getByRole('log', { name: 'Log' }).locator('.log-text')).toHaveText(['complaint']);
+    }
+    await other.close();
+    await page.goto(`/runs/${run}`);
+  });
+
   await test.step('a download has all lines, as the program wrote them', async () => {
     const text = await downloaded(page, 'As text');
     expect(text).toContain('\u001b[31mred\u001b[0m and \u001b[1mbold\u001b[0m\n');

@@ -14,6 +14,32 @@ test('the demo account gets in, and out again', async ({ page }) => {
   expect(complaints).toEqual([]);
 });
 
+test('a logout ends the reads that are under way', async ({ page }) => {
+  const complaints = watchConsole(page);
+  await login(page);
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => { release = resolve; });
+  await page.route('**/api/v1/deployments?*', async (route) => {
+    await released;
+    await route.continue();
+  });
+  const reading = page.waitForRequest('**/api/v1/deployments?*');
+  await page.goto('/deployments');
+  const read = await reading;
+  // The server has ended the session, and the page is still there when the read goes on.
+  await page.route('**/api/v1/logout', async (route) => {
+    const response = await route.fetch();
+    release();
+    await read.response();
+    await route.fulfill({ response });
+  });
+  await page.getByRole('button', { name: 'User and settings' }).click();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await expect(page).toHaveURL(/\/login/);
+  expect(await read.response(), 'the read has no answer').toBeNull();
+  expect(complaints).toEqual([]);
+});
+
 test('the page of the login', async ({ page }) => {
   await page.goto('/login');
   await expect(page.getByLabel('Cloud', { exact: true }).locator('option')).not.toHaveCount(0);

@@ -55,8 +55,8 @@ test('the resources have the state and the addresses that the cloud tells', asyn
   const resources = 'heat_template_version: 2021-04-16\nresources:\n  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}\n  disk: {type: OS::Cinder::Volume, properties: {size: 1}}\n  net: {type: OS::Neutron::Net}\n  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.7.0/24}}\n  port: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}\n  rules: {type: OS::Neutron::SecurityGroup}\n';
   const started = await api<Started>(page, 'POST', '/deployments', { name: 'told', template: resources });
   await ended(page, started.run);
-  const live = await api<{ name: string; addresses?: string[] }[]>(page, 'GET', `/deployments/${started.deployment}/live`);
-  const address = live.find(({ name }) => name === 'address')?.addresses?.[0] ?? '';
+  const live = await api<{ resources: { name: string; addresses?: string[] }[] }>(page, 'GET', `/deployments/${started.deployment}/live`);
+  const address = live.resources.find(({ name }) => name === 'address')?.addresses?.[0] ?? '';
   expect(address).toMatch(/^\d+(\.\d+){3}$/);
   await page.goto(`/deployments/${started.deployment}`);
   const row = (name: string) => page.locator(`[data-resource="${name}"]`);
@@ -81,6 +81,18 @@ test('the resources have the state and the addresses that the cloud tells', asyn
     await shoot(page, 'deployment-live-unknown');
     await page.unroute(live);
     await expect(note).toHaveCount(0, { timeout: 30_000 });
+  });
+
+  await test.step('a service that fails is named beside the states of the others', async () => {
+    const resources = live.resources.filter(({ name }) => name !== 'disk');
+    const failed = [{ service: 'block-storage', reason: 'the block-storage service did not answer in time' }];
+    await page.route(`**/api/v1/deployments/${started.deployment}/live`, (route) => route.fulfill({ json: { resources, failed } }));
+    await page.reload();
+    const note = page.getByRole('status').filter({ hasText: 'The block-storage service does not tell the states of its resources' });
+    await expect(note).toContainText(failed[0]!.reason);
+    await expect(row('net')).toContainText('ACTIVE');
+    await expect(row('disk').locator('.server-live')).toHaveCount(0);
+    await shoot(page, 'deployment-live-partly');
   });
   const gone = await api<Started>(page, 'DELETE', `/deployments/${started.deployment}`);
   await ended(page, gone.run);

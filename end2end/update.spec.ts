@@ -190,6 +190,11 @@ test('a deployment leads to its own version and to the update, and the designer 
     const note = page.getByRole('note', { name: 'Deployment to update' });
     await expect(note.getByRole('link', { name: 'ages', exact: true })).toHaveAttribute('href', `/deployments/${made.deployment}`);
     await expect(note).toContainText('Deployed');
+    const runs: string[] = [];
+    page.on('request', (sent) => { if (/\/runs(\?|$)/.test(sent.url())) runs.push(sent.url()); });
+    await page.reload();
+    await expect(note).toContainText('Deployed');
+    expect(runs, 'the note needs no runs to name the state').toEqual([]);
     await expect(page.getByRole('link', { name: 'Plan update', exact: true })).toHaveAttribute('href', `/designs/${design.id}/plan?deployment=${made.deployment}`);
     await expect(update).toBeVisible();
     await shoot(page, 'update-designer');

@@ -6,7 +6,10 @@
 
 use leptos::prelude::*;
 
-use crate::{browser, client};
+use crate::{
+    browser,
+    client::{self, Outage},
+};
 
 /// Pause before each question to the server, in milliseconds.
 const PAUSE_MS: i32 = 1_000;
@@ -14,17 +17,19 @@ const PAUSE_MS: i32 = 1_000;
 /// The connection, for pages.
 #[derive(Clone, Copy)]
 pub struct Connection {
-    is_lost: RwSignal<bool>,
+    outage: RwSignal<Option<Outage>>,
 }
 
 /// Provides the connection, for [`crate::App`].
 pub fn provide_connection() {
     let connection = Connection {
-        is_lost: RwSignal::new(false),
+        outage: RwSignal::new(None),
     };
     provide_context(connection);
     Effect::new(move |_| {
-        let offline = window_event_listener(leptos::ev::offline, move |_| connection.lose());
+        let offline = window_event_listener(leptos::ev::offline, move |_| {
+            connection.lose(Outage::Connection);
+        });
         on_cleanup(move || offline.remove());
     });
 }
@@ -35,30 +40,39 @@ pub fn use_connection() -> Connection {
 }
 
 impl Connection {
+    /// The cause of the present loss. `None` while the server responds. Tracks.
+    pub fn outage(self) -> Option<Outage> {
+        self.outage.get()
+    }
+
     /// True while the server does not respond. Tracks.
     pub fn is_lost(self) -> bool {
-        self.is_lost.get()
+        self.outage().is_some()
     }
 
     /// Begins a loss, which ends with the next response of the server.
-    pub fn lose(self) {
-        if self.is_lost.try_get_untracked() != Some(false) {
+    pub fn lose(self, outage: Outage) {
+        if self.outage.try_get_untracked() != Some(None) {
             return;
         }
-        self.is_lost.set(true);
+        self.outage.set(Some(outage));
         leptos::task::spawn_local(async move {
-            browser::pause(PAUSE_MS).await;
-            while !client::server_responds().await {
+            let mut before = Some(outage);
+            while before.is_some() {
                 browser::pause(PAUSE_MS).await;
+                let now = client::outage().await;
+                if now != before {
+                    self.outage.try_set(now);
+                }
+                before = now;
             }
-            self.is_lost.try_set(false);
         });
     }
 
     /// Calls `callback` at the end of each loss, until the owner is disposed.
     pub fn on_return(self, callback: impl Fn() + 'static) {
         Effect::new(move |was_lost: Option<bool>| {
-            let is_lost = self.is_lost.get();
+            let is_lost = self.is_lost();
             if was_lost == Some(true) && !is_lost {
                 untrack(&callback);
             }

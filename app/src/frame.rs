@@ -10,6 +10,7 @@ use leptos_router::{
 };
 
 use crate::{
+    client::Outage,
     connection::use_connection,
     session::use_session,
     ui::{
@@ -160,15 +161,17 @@ fn TopBar(frame: Frame) -> impl IntoView {
     let palette = use_palette();
     let connection = use_connection();
     let lost = move || {
-        connection.is_lost().then(|| {
-            view! {
-                <span
-                    class="topbar-lost" role="status"
-                    title="The server does not respond, or cannot use its database. This page is updated when it does; until then it may be out of date."
-                >
-                    <Icon name="wifi-off" />"No connection"
-                </span>
-            }
+        let (icon, words) = match connection.outage()? {
+            Outage::Connection => ("wifi-off", "No connection"),
+            Outage::Database => ("database", "The server cannot use its database"),
+        };
+        Some(view! {
+            <span
+                class="topbar-lost" role="status"
+                title="This page may be out of date. It is updated when the server responds again."
+            >
+                <Icon name=icon />{words}
+            </span>
         })
     };
     let project = move || {

@@ -108,8 +108,8 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
                 if outdated.try_get_value().is_some_and(|last| last < number) {
                     outdated.try_set_value(number);
                     has_failed.try_set_value(answer.is_err());
-                    if matches!(&answer, Err(problem) if client::is_unreachable(problem)) {
-                        connection.lose();
+                    if let Some(outage) = answer.as_ref().err().and_then(client::outage_of) {
+                        connection.lose(outage);
                     }
                     apply_response(value, answer);
                 }

@@ -2,7 +2,7 @@
 
 use api::{AuditEvent, CloudFacts, CloudInfo, CurrentUser, LoginRequest, LoginSession};
 
-use super::transport::{Answer, done, get, is_unreachable, send};
+use super::transport::{Answer, Outage, done, end_reads, get, outage_of, send};
 use crate::browser;
 
 /// `GET /clouds`.
@@ -15,8 +15,9 @@ pub async fn login(request: &LoginRequest) -> Answer<CurrentUser> {
     send("POST", "/login", Some(request)).await
 }
 
-/// `POST /logout`.
+/// `POST /logout`. Ends the page's reads first: afterwards the server would refuse them. The caller leaves the page.
 pub async fn logout() -> Answer<()> {
+    end_reads();
     done("POST", "/logout").await
 }
 
@@ -35,10 +36,10 @@ pub async fn me() -> Answer<CurrentUser> {
     get("/me").await
 }
 
-/// True if the server responds and can use its database. The page stays where it is, also without a login.
-pub async fn server_responds() -> bool {
+/// The present outage. `None` if the server responds. The page stays where it is, also without a login.
+pub async fn outage() -> Option<Outage> {
     let answer = done("GET", "/me").await;
-    !matches!(answer, Err(problem) if is_unreachable(&problem))
+    answer.err().as_ref().and_then(outage_of)
 }
 
 /// `GET /cloud`: flavors, images, networks and other facts of the project's cloud.

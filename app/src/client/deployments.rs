@@ -1,7 +1,7 @@
 //! Calls for deployments, and all that is done with them.
 
 use api::{
-    Check, CommandRequest, ConsoleLog, DeployRequest, Deployment, GraphicalConsole, LiveResource,
+    Check, CommandRequest, ConsoleLog, DeployRequest, Deployment, GraphicalConsole, LiveResources,
     LiveServer, Permission, PermissionRequest, Plan, PowerAction, PowerRequest, RepairRequest, Run,
     ScaleRequest, Snapshot, SnapshotRequest, SnapshotScope, Started, Stray, UpgradeRequest,
 };
@@ -164,7 +164,7 @@ pub async fn servers(id: &str) -> Answer<Vec<LiveServer>> {
 }
 
 /// `GET /deployments/{id}/live`.
-pub async fn live_resources(id: &str) -> Answer<Vec<LiveResource>> {
+pub async fn live_resources(id: &str) -> Answer<LiveResources> {
     get(&format!("/deployments/{}/live", browser::encode(id))).await
 }
 
@@ -228,6 +228,13 @@ pub async fn runs(deployment: &str) -> Answer<Vec<Run>> {
         browser::encode(deployment)
     ))
     .await
+}
+
+/// The newest run of a deployment, without steps.
+pub async fn newest_run(deployment: &str) -> Answer<Option<Run>> {
+    let path = format!("/deployments/{}/runs?limit=1", browser::encode(deployment));
+    let runs: Vec<Run> = get(&path).await?;
+    Ok(runs.into_iter().next())
 }
 
 /// `GET /deployments/{id}/strays`.

@@ -22,5 +22,5 @@ pub use designs::*;
 pub use names::*;
 pub use runs::*;
 pub use transport::{
-    Answer, OFFLINE, PAGE, Page, Parameters, is_temporary, is_unreachable, page_missing,
+    Answer, OFFLINE, Outage, PAGE, Page, Parameters, is_temporary, outage_of, page_missing,
 };

@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Headers, RequestInit, Response};
+use web_sys::{AbortController, Headers, RequestInit, Response};
 
 use crate::browser;
 
@@ -119,6 +119,21 @@ pub(super) async fn done_with(method: &str, path: &str, body: &impl Serialize) -
     answer.map(|_| ())
 }
 
+thread_local! {
+    /// Ends the reads of this page. `None` in a browser that cannot end requests.
+    static READS: Option<AbortController> = AbortController::new().ok();
+}
+
+/// Ends the reads that are under way, and all later ones, for a page that is left. They never complete: neither an answer
+/// nor a problem reaches the page.
+pub(super) fn end_reads() {
+    READS.with(|reads| {
+        if let Some(reads) = reads {
+            reads.abort();
+        }
+    });
+}
+
 /// Sends one request and returns the response text. All requests use this function. It is not generic, to keep the wasm
 /// small.
 pub(super) async fn call(
@@ -132,6 +147,9 @@ pub(super) async fn call(
     };
     let request = RequestInit::new();
     request.set_method(method);
+    let end = READS.with(|reads| reads.as_ref().map(AbortController::signal));
+    let end = end.filter(|_| method == "GET");
+    request.set_signal(end.as_ref());
     let headers = Headers::new().map_err(|_| offline())?;
     let _ = headers.set("Accept", "application/json");
     if let Some(body) = &body {
@@ -144,10 +162,17 @@ pub(super) async fn call(
     }
     request.set_headers(headers.as_ref());
 
-    let answer =
-        JsFuture::from(window.fetch_with_str_and_init(&format!("/api/v1{path}"), &request))
-            .await
-            .map_err(|_| offline())?;
+    let fetched = window.fetch_with_str_and_init(&format!("/api/v1{path}"), &request);
+    let answer = answer_of(fetched).await;
+    if end.is_some_and(|end| end.aborted()) {
+        return std::future::pending().await;
+    }
+    answer
+}
+
+/// The response text of a `fetch`.
+async fn answer_of(fetched: js_sys::Promise) -> Answer<String> {
+    let answer = JsFuture::from(fetched).await.map_err(|_| offline())?;
     let response: Response = answer.dyn_into().map_err(|_| offline())?;
     let text = match response.text() {
         Ok(text) => JsFuture::from(text)
@@ -195,9 +220,22 @@ fn offline() -> Problem {
     }
 }
 
-/// True if the server has no answer to any request now: it was not reached, or it cannot use its database.
-pub fn is_unreachable(problem: &Problem) -> bool {
-    [OFFLINE, DATABASE_UNAVAILABLE].contains(&problem.code.as_str())
+/// The reason why no request gets its answer now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outage {
+    /// The server was not reached.
+    Connection,
+    /// The server cannot use its database.
+    Database,
+}
+
+/// The outage that caused a problem. `None` for a problem of this request alone.
+pub fn outage_of(problem: &Problem) -> Option<Outage> {
+    match problem.code.as_str() {
+        OFFLINE => Some(Outage::Connection),
+        DATABASE_UNAVAILABLE => Some(Outage::Database),
+        _ => None,
+    }
 }
 
 /// True if the same request may succeed later: the server could not be reached, or could not take it now.

@@ -35,23 +35,30 @@ pub fn DeploymentNote(
     /// Id of the deployment.
     id: String,
 ) -> impl IntoView {
-    let runs = Load::new({
-        let id = id.clone();
-        move || {
-            let id = id.clone();
-            async move { client::runs(&id).await }
-        }
-    });
     let deployment = Load::new(move || {
         let id = id.clone();
         async move { client::deployment(&id).await }
     });
-    let is_busy = Memo::new(move |_| {
-        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Running))
+    let busy = Memo::new(move |_| {
+        deployment.with(|it| {
+            let it = it.filter(|it| it.state == DeploymentState::Running);
+            it.map(|it| it.id.clone())
+        })
     });
+    // Its state has a name of its own, such as `Paused`.
+    let active_run = Load::new(move || {
+        let id = busy.get();
+        async move {
+            match id {
+                Some(id) => client::newest_run(&id).await,
+                None => Ok(None),
+            }
+        }
+    });
+    let is_busy = Memo::new(move |_| busy.with(Option::is_some));
     keep_fresh(is_busy, move || {
         deployment.reload();
-        runs.reload();
+        active_run.reload();
     });
     let operations = Operations::new(deployment);
     workspace.deployed.set(Some(operations));
@@ -63,7 +70,7 @@ pub fn DeploymentNote(
     view! {
         <div class="design-target" role="note" aria-label="Deployment to update">
             <Icon name="pencil" />
-            <About deployment runs />
+            <About deployment active_run />
             <CheckNote checking=operations.checking />
             {move || operations.is_permitted().then(|| view! {
                 <CheckButtons checking=operations.checking />
@@ -99,12 +106,12 @@ pub fn StopLink(
 
 /// Name and state of the deployment, with the way to its page.
 #[component]
-fn About(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
+fn About(deployment: Load<Deployment>, active_run: Load<Option<Run>>) -> impl IntoView {
     move || match deployment.state() {
         Loaded::Ready(it) => {
-            let look = runs.with(|runs| {
-                let runs = runs.map(Vec::as_slice).unwrap_or_default();
-                DeploymentLook::of(&it, runs)
+            let look = active_run.with(|run| {
+                let run = run.map(Option::as_slice).unwrap_or_default();
+                DeploymentLook::of(&it, run)
             });
             view! {
                 <p>

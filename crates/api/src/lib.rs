@@ -48,7 +48,7 @@ pub use design::{
 pub use event::{Event, EventBody, LogHits, LogLevel, LogLine, LogPosition, LogStream};
 pub use hot::diagnostic::{Diagnostic, Severity};
 pub use import::{ImportNote, ImportRequest, Imported};
-pub use live::LiveResource;
+pub use live::{FailedService, LiveResource, LiveResources};
 pub use permission::{
     CHECK_MINUTES, CHECK_MINUTES_MAX, PERMISSION_DAYS_MAX, Permission, PermissionRequest,
     PermittedActions,

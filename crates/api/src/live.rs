@@ -2,6 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The resources of a deployment that have a status or an address in the cloud, without those of failed services.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LiveResources {
+    /// The resources, sorted by name.
+    pub resources: Vec<LiveResource>,
+    /// Services that did not list all of their resources, sorted by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedService>,
+}
+
+/// A service of the cloud that did not list its resources.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FailedService {
+    /// Name of the service, such as `load-balancer`.
+    pub service: String,
+    /// Reason, in one sentence.
+    pub reason: String,
+}
+
 /// A resource of a deployment with a status or an address, read from the cloud. Servers have their own type,
 /// [`crate::LiveServer`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

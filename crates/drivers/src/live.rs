@@ -88,6 +88,11 @@ pub fn live_lists<'a>(resource_type: &str, physical_ids: &[&'a str]) -> Vec<Live
 }
 
 impl<'a> LiveList<'a> {
+    /// The service that is asked.
+    pub fn service(&self) -> Service {
+        self.of.service
+    }
+
     /// The state of each resource by physical id. `None` if it is gone.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use api::{Deployment, DeploymentState, LiveResource, Problem};
+use api::{Deployment, DeploymentState, LiveResource, LiveResources, Problem};
 use leptos::prelude::*;
 
 use crate::{
@@ -21,10 +21,10 @@ pub fn polled<T, Fut>(
     deployment: Load<Deployment>,
     problem: RwSignal<Option<Problem>>,
     fetch: impl Fn(String) -> Fut + 'static,
-) -> Load<Vec<T>>
+) -> Load<T>
 where
-    T: Clone + PartialEq + Send + Sync + 'static,
-    Fut: Future<Output = Answer<Vec<T>>> + 'static,
+    T: Clone + Default + PartialEq + Send + Sync + 'static,
+    Fut: Future<Output = Answer<T>> + 'static,
 {
     let id = Memo::new(move |_| {
         deployment.with(|it| {
@@ -37,7 +37,7 @@ where
         async move {
             let answer = match fetched {
                 Some(fetched) => fetched.await,
-                None => Ok(Vec::new()),
+                None => Ok(T::default()),
             };
             problem.try_set(answer.as_ref().err().cloned());
             answer
@@ -61,33 +61,56 @@ where
     found
 }
 
-/// Resources as the cloud has them, sorted by name and refreshed at an interval.
+/// Resources as the cloud has them, refreshed at an interval.
 pub fn live_resources(
     deployment: Load<Deployment>,
     problem: RwSignal<Option<Problem>>,
-) -> Load<Vec<LiveResource>> {
+) -> Load<LiveResources> {
     polled(deployment, problem, |id| async move {
         client::live_resources(&id).await
     })
 }
 
-/// A note while the cloud does not tell the state of the resources, or nothing. A lost connection has its own note.
+/// A note while the cloud, or a service of it, does not tell the state of its resources. A lost connection has its own
+/// note.
 #[component]
 pub fn OutdatedNote(
     /// The problem of the last request for each of the page's lists.
     problems: [RwSignal<Option<Problem>>; 2],
+    /// The resources.
+    live: Load<LiveResources>,
 ) -> impl IntoView {
     let why = Memo::new(move |_| {
         let problem = problems.into_iter().find_map(|one| one.get())?;
-        (!client::is_unreachable(&problem)).then_some(problem.detail)
+        client::outage_of(&problem)
+            .is_none()
+            .then_some(problem.detail)
     });
-    move || {
-        why.get().map(|why| view! {
+    let failed = Memo::new(move |_| {
+        live.with(|live| live.map(|live| live.failed.clone()))
+            .unwrap_or_default()
+    });
+    let note = |title: String, why: String| {
+        view! {
             <div class="suspended-note deployment-way-on" role="status">
                 <Icon name="triangle-alert" />
-                <p><strong>"The states and addresses may be out of date."</strong>" The cloud could not be asked: "{prose(&why)}</p>
+                <p><strong>{title}</strong>" "{prose(&why)}</p>
             </div>
-        })
+        }
+    };
+    move || {
+        let outdated = why.get().map(|why| {
+            let title = String::from("The states and addresses may be out of date.");
+            note(title, format!("The cloud could not be asked: {why}"))
+        });
+        let failed = failed.get().into_iter().map(|one| {
+            let title = format!(
+                "The {} service does not tell the states of its resources:",
+                one.service
+            );
+            note(title, one.reason)
+        });
+        (outdated, failed.collect_view())
     }
 }
 
@@ -97,11 +120,11 @@ pub fn LiveNote(
     /// Name of the resource.
     name: String,
     /// The resources.
-    live: Load<Vec<LiveResource>>,
+    live: Load<LiveResources>,
 ) -> impl IntoView {
     move || {
         live.with(|all| {
-            let all = all?;
+            let all = &all?.resources;
             let found = all.binary_search_by(|one| one.name.as_str().cmp(&name));
             let one = &all[found.ok()?];
             let tone = is_trouble(one).then_some("warning");

@@ -20,7 +20,7 @@ pub mod undeploy;
 use std::collections::HashMap;
 
 use api::{
-    DeployedResource, Deployment, DeploymentState, FindingKind, LiveResource, LiveServer,
+    DeployedResource, Deployment, DeploymentState, FindingKind, LiveResources, LiveServer,
     ResourceState, Run,
 };
 use leptos::prelude::*;
@@ -149,7 +149,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             <snapshots::Snapshots deployment runs />
             <PermissionSection deployment />
             <Drawing operations />
-            <live::OutdatedNote problems />
+            <live::OutdatedNote problems live />
             {move || resources.get().map(|(resources, damage)| {
                 let id = deployment.peek().map(|it| it.id).unwrap_or_default();
                 view! { <Resources resources damage deployment=id console=operations.console servers live /> }
@@ -373,7 +373,7 @@ fn Resources(
     /// The servers as the cloud has them.
     servers: Load<Vec<LiveServer>>,
     /// Other resources as the cloud has them.
-    live: Load<Vec<LiveResource>>,
+    live: Load<LiveResources>,
 ) -> impl IntoView {
     let session = use_session();
     let count = resources.len();

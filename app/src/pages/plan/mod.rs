@@ -321,10 +321,11 @@ fn keep_planned(page: Page) {
                 if request_number.try_get_value() != Some(number) {
                     return;
                 }
+                let outage = answer.as_ref().err().and_then(client::outage_of);
                 match answer {
                     Ok(plan) => page.plan.try_set(Loaded::Ready(plan)),
-                    Err(problem) if client::is_unreachable(&problem) => {
-                        connection.lose();
+                    Err(problem) if let Some(outage) = outage => {
+                        connection.lose(outage);
                         // The plan of earlier inputs stays visible. It cannot be deployed.
                         let is_shown = |plan: &Loaded<Plan>| matches!(plan, Loaded::Ready(_));
                         if page.plan.try_with_untracked(is_shown) != Some(true) {

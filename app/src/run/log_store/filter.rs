@@ -70,6 +70,29 @@ impl Filter {
         *self == Filter::default()
     }
 
+    /// The filter of an address whose query has these values. It has the names and words of [`Filter::query`].
+    pub fn of_query(value: impl Fn(&str) -> Option<String>) -> Filter {
+        let hidden = value("stream").map(|shown| {
+            let is_hidden = |stream: &LogStream| {
+                let word = stream_word(*stream);
+                shown.split(',').all(|shown| shown != word)
+            };
+            STREAMS.into_iter().filter(is_hidden).collect()
+        });
+        let level = match value("level").as_deref() {
+            Some("info") => Some(LogLevel::Info),
+            Some("warning") => Some(LogLevel::Warning),
+            Some("error") => Some(LogLevel::Error),
+            _ => None,
+        };
+        let hosts = value("host").map(|hosts| hosts.split(',').map(str::to_owned).collect());
+        Filter {
+            hidden: hidden.unwrap_or_default(),
+            level,
+            hosts: hosts.unwrap_or_default(),
+        }
+    }
+
     /// The lines of this filter, of one step or of all and with these numbers or all, as a query of `GET /runs/{id}/log`.
     /// Begins with `&`, unless it is empty.
     pub fn query(&self, step: Option<&str>, numbers: Option<RangeInclusive<u64>>) -> String {

@@ -21,7 +21,7 @@ impl Marked {
     }
 
     /// The part of an address after `#`: `L12` or `L12-L20`.
-    fn fragment(self) -> String {
+    pub(super) fn fragment(self) -> String {
         let numbers = self.numbers();
         if self.anchor == self.head {
             format!("L{}", numbers.start())
@@ -30,7 +30,7 @@ impl Marked {
         }
     }
 
-    fn parse(fragment: &str) -> Option<Marked> {
+    pub(super) fn parse(fragment: &str) -> Option<Marked> {
         let number = |text: &str| text.strip_prefix('L')?.parse::<u64>().ok();
         let (anchor, head) = fragment.split_once('-').unwrap_or((fragment, fragment));
         Some(Marked {
@@ -57,21 +57,6 @@ impl LogState {
             _ => Some(only),
         };
         self.marked.set(marked);
-        browser::replace_address(&self.address(marked));
-    }
-
-    /// Address of this page with the step and the marked lines.
-    fn address(self, marked: Option<Marked>) -> String {
-        let mut address = browser::path();
-        if let Some(step) = self.step.get_untracked() {
-            address.push_str("?step=");
-            address.push_str(&browser::encode(&step));
-        }
-        if let Some(marked) = marked {
-            address.push('#');
-            address.push_str(&marked.fragment());
-        }
-        address
     }
 }
 
@@ -79,12 +64,8 @@ impl LogState {
 /// the lines around them are loaded.
 pub fn follow_link(state: LogState) {
     Effect::new(move |_| {
-        let marked = Marked::parse(&browser::fragment());
-        state.marked.set(marked);
-        state
-            .goal
-            .set(marked.map(|marked| *marked.numbers().start()));
-        if marked.is_some() {
+        if let Some(marked) = state.marked.get_untracked() {
+            state.goal.set(Some(*marked.numbers().start()));
             state.follow.set(false);
         }
     });

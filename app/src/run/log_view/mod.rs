@@ -4,6 +4,7 @@
 //! fetched near the top of what is loaded. A link or a hit far back opens a window of lines around it, and near its bottom
 //! the next lines are fetched.
 
+mod address;
 mod line;
 mod marked;
 mod search;
@@ -11,6 +12,7 @@ mod tools;
 mod view_menu;
 
 use leptos::{ev, html, prelude::*};
+use leptos_router::hooks::use_query_map;
 use wasm_bindgen::{JsCast, closure::Closure};
 
 use self::{line::LineView, marked::Marked, search::Search, tools::LogTools, view_menu::Times};
@@ -84,15 +86,17 @@ pub fn LogView(
     /// Step of the displayed lines. `None` for all steps.
     step: RwSignal<Option<String>>,
 ) -> impl IntoView {
+    let opened = use_query_map();
+    let opened = |name: &str| opened.with_untracked(|query| query.get(name));
     let state = LogState {
         feed,
         step,
-        query: RwSignal::new(String::new()),
-        filter: RwSignal::default(),
+        query: RwSignal::new(opened("search").unwrap_or_default()),
+        filter: RwSignal::new(Filter::of_query(opened)),
         folds: RwSignal::default(),
         times: RwSignal::new(Times::Clock),
         wrap: RwSignal::new(true),
-        marked: RwSignal::new(None),
+        marked: RwSignal::new(Marked::parse(&browser::fragment())),
         is_full: RwSignal::new(false),
         follow: RwSignal::new(true),
         seen: RwSignal::new(0),
@@ -118,6 +122,7 @@ pub fn LogView(
     reach_further(state);
     search::search_older(state);
     marked::follow_link(state);
+    address::show_address(state);
 
     let rows = move || {
         state.changed.track();

@@ -151,7 +151,7 @@ pub fn LogTools(state: LogState) -> impl IntoView {
 
 impl LogState {
     /// The lines of the view with these numbers, or all of its lines, as a query of the log's file. Tracks.
-    fn query_of(self, numbers: Option<RangeInclusive<u64>>) -> String {
+    pub(super) fn query_of(self, numbers: Option<RangeInclusive<u64>>) -> String {
         let step = self.step.get();
         self.filter
             .with(|filter| filter.query(step.as_deref(), numbers))

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use api::LiveResource;
+use api::{FailedService, LiveResource, LiveResources};
 use drivers::{LiveState, live_lists};
 
 use super::Engine;
@@ -15,13 +15,11 @@ impl Engine {
     /// The resources of a deployment with a status or an address in the cloud, by name. Servers have their own list,
     /// [`Engine::live_servers`].
     ///
+    /// A service that fails or does not answer in time leaves out its own resources only.
+    ///
     /// # Errors
-    /// If there is no such deployment, or the cloud does not answer in time.
-    pub async fn live_resources(
-        &self,
-        actor: &Actor,
-        deployment: &str,
-    ) -> Result<Vec<LiveResource>> {
+    /// If there is no such deployment, or the cloud does not accept the session's token.
+    pub async fn live_resources(&self, actor: &Actor, deployment: &str) -> Result<LiveResources> {
         self.deployment_row(&actor.tenant, deployment).await?;
         let store = &self.core.store;
         let rows = store.resource_list(&actor.tenant, deployment).await?;
@@ -37,23 +35,34 @@ impl Engine {
         let lists = by_type.into_iter();
         let lists = lists.flat_map(|(resource_type, ids)| live_lists(resource_type, &ids));
         let share = self.core.page_requests.share(&actor.tenant);
+        let patience = self.core.config.read_patience;
         let reads: Vec<_> = lists
             .map(|list| {
                 let share = share.clone();
                 async move {
-                    let _turn = share.turn().await;
-                    list.read(&actor.session).await
+                    let read = async {
+                        let _turn = share.turn().await;
+                        list.read(&actor.session).await
+                    };
+                    let read = tokio::time::timeout(patience, read).await;
+                    (list.service().as_str(), read)
                 }
             })
             .collect();
-        let read = futures::future::try_join_all(reads);
-        let read = tokio::time::timeout(self.core.config.read_patience, read).await;
-        let read = read.map_err(|_late| {
-            Error::Unavailable(
-                "the cloud does not list the deployment's resources in time".to_owned(),
-            )
-        })??;
-        let states: HashMap<&str, Option<LiveState>> = read.into_iter().flatten().collect();
+        let mut states: HashMap<&str, Option<LiveState>> = HashMap::new();
+        let mut failed: BTreeMap<&str, String> = BTreeMap::new();
+        for (service, read) in futures::future::join_all(reads).await {
+            let reason = match read {
+                Ok(Ok(read)) => {
+                    states.extend(read);
+                    continue;
+                }
+                Ok(Err(error)) if error.is_unauthorized() => return Err(Error::Cloud(error)),
+                Ok(Err(error)) => error.to_string(),
+                Err(_late) => format!("the {service} service did not answer in time"),
+            };
+            failed.entry(service).or_insert(reason);
+        }
         let live = rows.iter().filter_map(|row| {
             let state = states.get(row.physical_id.as_deref()?)?;
             // Lists can lack a resource that is not the deployment's own, as it can belong to another project.
@@ -62,9 +71,16 @@ impl Engine {
             }
             Some(live_resource(row.name.clone(), state.as_ref(), &names))
         });
-        let mut live: Vec<LiveResource> = live.collect();
-        live.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok(live)
+        let mut resources: Vec<LiveResource> = live.collect();
+        resources.sort_by(|one, other| one.name.cmp(&other.name));
+        let failed = failed.into_iter().map(|(service, reason)| FailedService {
+            service: service.to_owned(),
+            reason,
+        });
+        Ok(LiveResources {
+            resources,
+            failed: failed.collect(),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::LiveResource;
+use lab::{CallFault, Fault};
 use openstack::network::FloatingIp;
 
 use crate::bench::{Bench, PATIENCE};
@@ -36,7 +37,9 @@ const MORE: &str = "  door: {type: OS::Octavia::Listener, properties: {loadbalan
 impl Bench {
     async fn live(&self, deployment: &str) -> BTreeMap<String, LiveResource> {
         let live = self.engine.live_resources(&self.actor, deployment).await;
-        let live = live.unwrap().into_iter();
+        let live = live.unwrap();
+        assert!(live.failed.is_empty(), "{:?}", live.failed);
+        let live = live.resources.into_iter();
         live.map(|one| (one.name.clone(), one)).collect()
     }
 }
@@ -111,6 +114,45 @@ async fn members_are_gone_with_their_load_balancer() {
     let live = bench.live(&deployment).await;
     assert!(live["lb"].is_gone && live["pool"].is_gone && live["door"].is_gone);
     assert!(!live["sub"].is_gone);
+    bench.undeploy(&deployment).await;
+}
+
+#[tokio::test]
+async fn a_service_that_fails_is_named_beside_the_resources_of_the_others() {
+    let bench = Bench::new().await;
+    let deployment = bench.deployed(TEMPLATE).await;
+    let listing = |service: &str| CallFault {
+        service: Some(service.into()),
+        method: Some("GET".into()),
+        ..CallFault::default()
+    };
+    bench.lab.faults().add(Fault::Call(CallFault {
+        status: Some(500),
+        ..listing("load-balancer")
+    }));
+    bench.lab.faults().add(Fault::Call(CallFault {
+        delay_ms: 60_000,
+        ..listing("block-storage")
+    }));
+    let live = bench.engine.live_resources(&bench.actor, &deployment).await;
+    let live = live.unwrap();
+    let names: Vec<&str> = live.resources.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["address", "gate", "net", "port", "spare", "sub"]);
+    let failed: Vec<(&str, &str)> = live
+        .failed
+        .iter()
+        .map(|one| (one.service.as_str(), one.reason.as_str()))
+        .collect();
+    let [(late, in_time), (broken, why)] = failed[..] else {
+        panic!("{failed:?}");
+    };
+    let told = "the block-storage service did not answer in time";
+    assert_eq!((late, in_time), ("block-storage", told));
+    assert_eq!(broken, "load-balancer");
+    assert!(why.contains("was answered with 500"), "{why}");
+
+    bench.lab.faults().clear();
+    assert!(bench.live(&deployment).await.contains_key("lb"));
     bench.undeploy(&deployment).await;
 }
 

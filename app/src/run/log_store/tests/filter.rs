@@ -52,6 +52,31 @@ fn lines_are_filtered_by_source_level_and_server() {
 }
 
 #[test]
+fn a_filter_is_read_from_the_query_of_an_address() {
+    let read = |query: &str| {
+        let fields = query.split('&').filter_map(|field| field.split_once('='));
+        let fields: HashMap<&str, &str> = fields.collect();
+        Filter::of_query(|name| fields.get(name).map(|value| (*value).to_owned()))
+    };
+    let filters = [
+        Filter::default(),
+        Filter {
+            hidden: vec![LogStream::Ansible, LogStream::Engine],
+            level: Some(LogLevel::Warning),
+            hosts: vec![String::from("web-1"), String::from("web-2")],
+        },
+        Filter {
+            hidden: STREAMS.to_vec(),
+            ..Filter::default()
+        },
+    ];
+    for filter in filters {
+        assert_eq!(read(&filter.query(Some("web"), None)), filter);
+    }
+    assert_eq!(read("&level=loud&step=web"), Filter::default());
+}
+
+#[test]
 fn a_filter_is_a_query_of_the_file() {
     let all = Filter::default();
     assert_eq!(all.query(None, None), "");
