@@ -35,13 +35,15 @@ pub(crate) fn untested<'a>(
         };
         let described = types.get(&spec.resource_type);
         let item = described.and_then(|described| described.component.as_ref());
+        let Some(item) = item.filter(|item| !item.tested.is_empty()) else {
+            continue;
+        };
         let server = spec.host().and_then(|host| model.get(host));
-        let image = server.and_then(|server| image_of(server, cloud));
-        let (Some(item), Some(image)) = (item, image) else {
+        let Some(image) = server.and_then(|server| image_of(server, cloud)) else {
             continue;
         };
         let mut tested = item.tested.iter();
-        if !item.tested.is_empty() && !tested.any(|tested| is_image(image, tested, cloud)) {
+        if !tested.any(|tested| is_image(image, tested, cloud)) {
             let key = (item.name.as_str(), image.name.as_str());
             let (_, components) = found.entry(key).or_insert((item, Vec::new()));
             components.push(name);
