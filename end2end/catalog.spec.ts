@@ -17,6 +17,7 @@ summary: Writes a word on the server and reads it back.
 category: your own
 outputs:
   said: "{stats.said}"
+tested: [ubuntu-24.04]
 `;
 const specs = `argument_specs:
   main:
@@ -69,16 +70,20 @@ test('an item of one\'s own is uploaded, and its page says what a newer version 
   await expect(page.getByText('Speaker 1.0.0 is in the catalogue')).toBeVisible();
   const card = page.locator('[data-item="speaker"]');
   await expect(card).toContainText("this project's");
+  await expect(card).toContainText('tested on ubuntu-24.04');
   await shoot(page, 'catalog');
-  await upload(page, pack('speaker', item('1.1.0', 'speaker', 'Speaker')));
+  await upload(page, pack('speaker', { ...item('1.1.0', 'speaker', 'Speaker'), 'meta/argument_specs.yml': specs.replace('hello', 'good day') }));
   await expect(page.getByText('Speaker 1.1.0 is in the catalogue')).toBeVisible();
   await card.getByRole('link', { name: 'Speaker' }).click();
   await expect(page.getByRole('region', { name: 'Inputs' })).toContainText('What it writes.');
   await expect(page.getByText('<img src=x onerror=alert(1)>')).toBeVisible();
+  await expect(page.locator('.facts > div').filter({ hasText: 'Tested on' })).toContainText('ubuntu-24.04');
   await shoot(page, 'catalog-item');
   await page.getByRole('link', { name: '1.0.0', exact: true }).click();
   await expect(page).toHaveURL(/version=1\.0\.0$/);
   const newer = page.getByRole('region', { name: 'Newer version' });
+  const inputs = newer.getByRole('table', { name: 'Changed inputs' });
+  await expect(inputs.getByRole('row').filter({ hasText: 'word' })).toContainText(/default hello.*default good day/);
   await newer.getByText('tasks/main.yml').click();
   await expect(newer).toContainText('{{ word }} of 1.1.0');
   await newer.getByRole('link', { name: 'Show the newest version' }).click();
@@ -115,6 +120,8 @@ test('an item of one\'s own is drawn, planned, deployed and changed to its next 
     const changes = page.getByRole('region', { name: 'Changes' });
     await expect(changes).toContainText('Stackloom::Catalog::greeter');
     await expect(changes).toContainText(/Its version \S+ was uploaded by \w+\./);
+    const warning = page.getByRole('listitem').filter({ hasText: 'the item was tested on ubuntu-24.04 only' });
+    await expect(warning).toContainText('on the image debian-12');
     await page.getByLabel('Deployment name').fill('greeting');
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
     await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });

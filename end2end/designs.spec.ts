@@ -1,9 +1,11 @@
-// The list of designs: import from a file, rename, copy, export, delete.
+// The list of designs: import from a file, rename, copy, export, delete. The starters, one of which is deployed.
 import { readFileSync } from 'node:fs';
 import { expect, test, type Locator, type Page } from '@playwright/test';
-import { canvasReady, login, node, nodeNames, openDesigns, shoot } from './support/app.ts';
+import { api, canvasReady, login, node, nodeNames, openDesigns, shoot } from './support/app.ts';
 import { problems } from './support/draw.ts';
+import { ended } from './support/runs.ts';
 import { twoTier } from './support/templates.ts';
+import { leftovers } from './support/tidy.ts';
 
 const template = `${twoTier('from a file')}# the last line is a comment, and stays\n`;
 
@@ -175,4 +177,32 @@ test('every starter opens without a problem @full', async ({ page }) => {
     await startWith(page, dialog, name);
     await starters(page);
   }
+});
+
+test('WordPress answers on its page, and its administrator logs in @full', async ({ page, request }) => {
+  test.setTimeout(20 * 60_000);
+  const password = 'first-secret';
+  await login(page);
+  await startWith(page, await starters(page), 'WordPress with its database');
+  await page.getByRole('link', { name: 'Plan', exact: true }).click();
+  await page.getByLabel("Administrator's password").fill(password);
+  await page.getByLabel('Deployment name').fill('blog');
+  await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+  await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
+  const { deployment } = await ended(page, new URL(page.url()).pathname.split('/').pop() ?? '', 15 * 60_000);
+
+  const popup = page.waitForEvent('popup');
+  await page.locator('[data-output="url"]').getByRole('link', { name: 'Open' }).click();
+  const site = await popup;
+  await expect(site).toHaveTitle(/My site/);
+  await shoot(site, 'wordpress-page');
+  await site.goto(new URL('/wp-login.php', site.url()).href);
+  await site.getByLabel('Username or Email Address').fill('admin');
+  await site.getByLabel('Password', { exact: true }).fill(password);
+  await site.getByRole('button', { name: 'Log In' }).click();
+  await expect(site.getByRole('heading', { name: 'Dashboard', level: 1 })).toBeVisible({ timeout: 60_000 });
+
+  const { run } = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, run);
+  expect(await leftovers(request)).toEqual({});
 });

@@ -45,6 +45,7 @@ pub const CODES: &[&str] = &[
     "group-size",
     "hidden-value-lost",
     "item-invalid",
+    "item-not-tested",
     "item-version",
     "kept-in-the-way",
     "manifest-missing",

@@ -189,7 +189,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         matches!(action, Action::Create | Action::Update | Action::Replace)
     });
     let begun = begun.map(|change| change.resource.as_str());
-    found.extend(signals::unsent(&model, begun));
+    found.extend(signals::unsent(&model, begun.clone()));
+    found.extend(software::untested(&model, begun, types, cloud));
     found.extend(diff::problems(&diff.changes, &model, deployed, types));
     found.extend(retained::blocked_by_retained(
         &diff.changes,

@@ -8,7 +8,7 @@
 //! A deployment acts on CREATE and UPDATE by default. DELETE runs if the deployment is removed and its server stays;
 //! SUSPEND runs before its server is suspended, and RESUME after it is resumed.
 //!
-//! `connections` checks the connections between catalogue items.
+//! `connections` checks the connections between catalogue items, and `images` the images of their servers.
 
 use std::collections::BTreeMap;
 
@@ -25,9 +25,11 @@ use crate::{deployed::Deployed, graph::target, passes::Model, workflow::Resource
 pub(crate) use connections::{
     CONNECTION_COUNT, connection_count, not_provided, wrong_count, wrong_counts,
 };
+pub(crate) use images::untested;
 pub use tool::Tool;
 
 mod connections;
+mod images;
 mod tool;
 
 /// Code of the refusals: what cannot run over SSH.

@@ -14,6 +14,7 @@ mod connections;
 mod deployments;
 mod digest;
 mod hooks;
+mod images;
 mod installation;
 mod messages;
 mod removal;
