@@ -459,23 +459,7 @@ impl Walk<'_> {
             let run = bench.undeploy(&self.deployment).await;
             assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
         } else if shown.state != DeploymentState::Undeployed {
-            let (actor, id) = (&bench.actor, &self.deployment);
-            let snapshots = bench.engine.snapshots(&bench.tenant, id).await.unwrap();
-            // Images of servers and snapshots of volumes would count as resources.
-            for snapshot in &snapshots {
-                let is_deleted = async || {
-                    let deleted = bench.engine.delete_snapshot(actor, id, &snapshot.id);
-                    match deleted.await {
-                        Ok(()) => true,
-                        // The cloud goes on with the work of a run that was cancelled.
-                        Err(Error::Unavailable(_)) => false,
-                        Err(refused) => panic!("{refused}, {what}"),
-                    }
-                };
-                bench
-                    .eventually("the snapshot is deleted", is_deleted)
-                    .await;
-            }
+            bench.delete_snapshots(&self.deployment, &what).await;
             let (template, resources) = self.targets.choose(&mut self.random).unwrap();
             let without_hooks = Changes {
                 bundle: Some(Bundle::default()),
