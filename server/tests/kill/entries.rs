@@ -410,7 +410,7 @@ impl Scene {
     async fn helped<T>(&self, run: &str, wait: impl Future<Output = T>) -> T {
         tokio::select! {
             done = wait => done,
-            never = self.helps(run) => match never {},
+            never = Box::pin(self.helps(run)) => match never {},
         }
     }
 
@@ -427,7 +427,8 @@ impl Scene {
                     assert!(matches!(status.as_u16(), 202 | 409), "{status}");
                 } else if step["id"] == WAIT {
                     let address = self.signal_address(&text(&shown, "deployment")).await;
-                    let status = self.program.status(&address, &json!({})).await;
+                    let signal = json!({"id": "web1"});
+                    let status = self.program.status(&address, &signal).await;
                     assert!(status.is_success(), "{status}");
                 }
             }
