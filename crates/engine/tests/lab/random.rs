@@ -275,14 +275,30 @@ impl Walk<'_> {
             "update to {at}{}, hooks {hook:?}",
             place.unwrap_or_default()
         );
+        let replaced = instead_of.clone();
         let changes = Changes {
             instead_of,
             // Without new hooks, it keeps those that there are.
             bundle: hook.map(with_hooks),
             ..to(&targets[at].0)
         };
-        let update = bench.engine.update(&bench.actor, &self.deployment, changes);
-        self.begins(&what, update.await)
+        let deployment = &self.deployment;
+        let update = Box::pin(bench.engine.update(&bench.actor, deployment, changes));
+        let begun = match replaced {
+            None => update.await,
+            // It begins when the steps at work have ended, and they can wait for a signal.
+            Some(run) => {
+                let helped = async {
+                    ended(bench, deployment, &run).await;
+                    std::future::pending().await
+                };
+                tokio::select! {
+                    begun = update => begun,
+                    begun = helped => begun,
+                }
+            }
+        };
+        self.begins(&what, begun)
     }
 
     /// Until the run and the commands end, or for a random time.
