@@ -290,7 +290,7 @@ impl Walk<'_> {
             Some(run) => {
                 let helped = async {
                     ended(bench, deployment, &run).await;
-                    std::future::pending().await
+                    std::future::pending::<Result<api::Started, Error>>().await
                 };
                 tokio::select! {
                     begun = update => begun,
