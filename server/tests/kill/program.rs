@@ -234,6 +234,18 @@ impl Program {
             .await
     }
 
+    /// The JSON response to a PUT.
+    pub async fn put(&self, path: &str, body: &Value) -> Value {
+        self.answer(self.request(Method::PUT, path).json(body))
+            .await
+    }
+
+    /// The status of the response to a POST.
+    pub async fn status(&self, path: &str, body: &Value) -> StatusCode {
+        let request = self.request(Method::POST, path).json(body);
+        request.send().await.unwrap().status()
+    }
+
     /// The JSON response to a POST. `None` if the server cannot take it now, or does not answer for a while.
     pub async fn try_post(&self, path: &str, body: &Value) -> Option<Value> {
         let request = self.request(Method::POST, path).json(body);

@@ -1,8 +1,8 @@
 //! The health of a deployment's software, as a part of a check: every health check of every component, over SSH.
 //!
 //! The check is a user of the bastion's rule, like a terminal. It runs in a separate task, so that a client that goes
-//! away leaves no open bastion behind. The output of commands is not told, because nothing here could mask the secrets
-//! in it.
+//! away leaves no open bastion behind. Of the output of commands, only the names of other components are told, because
+//! nothing here could mask the secrets in it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,6 +11,7 @@ use std::{
 };
 
 use api::{Finding, FindingKind, ResourceState};
+use hot::text::few;
 use planner::workflow::copy_of;
 use serde_json::Map;
 use store::{DeploymentRow, ResourceRow};
@@ -55,6 +56,8 @@ struct Examination {
     checks: Vec<HealthCheck>,
     subject: Subject,
     route: Route,
+    /// Names of the deployment's other components.
+    others: BTreeSet<String>,
 }
 
 /// The health checks of a deployment, and the way to its servers.
@@ -126,6 +129,9 @@ impl Engine {
         let entrance = bastion.entrance(configured);
         let entrance = entrance.map_err(Error::NotPossibleNow)?;
         let private_key = self.private_key(actor, deployment, name, known).await?;
+        let all = known.all().into_iter();
+        let all = all.filter(|(_, thing)| thing.spec.host().is_some());
+        let all: BTreeSet<String> = all.map(|(name, _)| name).collect();
         let examination = |one: &Component| {
             let route = bastion::route(known, &scope, Some(&bastion), &one.server)?;
             let described = &one.item.described;
@@ -139,10 +145,13 @@ impl Engine {
                 .collect();
             let private_key = private_key.clone();
             let subject = Subject::new(&one.name, described, &given, route.clone(), private_key);
+            let mut others = all.clone();
+            others.remove(&one.name);
             Ok(Examination {
                 checks: subject.checks(described),
                 subject,
                 route,
+                others,
             })
         };
         let examinations = components.iter();
@@ -316,8 +325,12 @@ impl Examination {
                 Some(Unhealthy::Answer(why)) => {
                     return Some((FindingKind::Unhealthy, format!("{title}: {why}")));
                 }
-                Some(Unhealthy::Exit(code, _)) => {
-                    let text = format!("{title}: exit status {code}");
+                Some(Unhealthy::Exit(code, output)) => {
+                    let named = named(&output, &self.others);
+                    let mut text = format!("{title}: exit status {code}");
+                    if !named.is_empty() {
+                        text += &format!("; its output names {}", few(&named));
+                    }
                     return Some((FindingKind::Unhealthy, text));
                 }
                 Some(Unhealthy::Ssh(error @ SshError::NotForwarded { .. })) => {
@@ -329,5 +342,33 @@ impl Examination {
             }
         }
         None
+    }
+}
+
+/// The components that the output of a command names, each as a word of its own.
+fn named<'a>(output: &'a str, components: &BTreeSet<String>) -> Vec<&'a str> {
+    let words = output.split_whitespace();
+    let words = words.map(|word| word.trim_matches(|c: char| "`'\"()[]{}<>,.;:".contains(c)));
+    let mut named: Vec<&str> = Vec::new();
+    for word in words.filter(|word| components.contains(*word)) {
+        if !named.contains(&word) {
+            named.push(word);
+        }
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_output_only_the_names_of_components_are_told() {
+        let components = ["db", "web/1/nginx", "web/12/nginx"].map(str::to_owned);
+        let components = BTreeSet::from(components);
+        let output = "2 of 3 backends do not answer: web/12/nginx at 10.0.0.9:80 (no `web`), \
+                      web/1/nginx: sesame; web/12/nginx; dbx";
+        assert_eq!(named(output, &components), ["web/12/nginx", "web/1/nginx"]);
+        assert_eq!(named("sesame", &components), [""; 0]);
     }
 }

@@ -1,6 +1,6 @@
 //! Random sequences of what users and the world do to one deployment: deploy, update, replace an active run, cancel, crash,
-//! resume, roll back, suspend, take and restore snapshots, scale a group, wait at hooks, undeploy, checks and commands at any
-//! time, calls that fail, and a server that is deleted by another user and repaired. After each sequence, the deployment still reaches
+//! resume, roll back, suspend, take and restore snapshots, scale a group, wait at hooks and for signals, undeploy, checks and commands
+//! at any time, calls that fail, and a server that is deleted by another user and repaired. After each sequence, the deployment still reaches
 //! any template, the cloud holds its resources once, and an undeployment leaves nothing.
 //!
 //! Each day has seeds of its own, so that many runs try many sequences. A failing sequence is repeated by its seed:
@@ -21,6 +21,7 @@ use crate::{
     bench::{Bench, NET, TWO_SERVERS, facts, number_in},
     commands::script,
     groups::{GROUP, policy, size},
+    signals::one_signal,
     sweep::{ALL_KINDS, all_changed},
     update::to,
 };
@@ -95,10 +96,21 @@ async fn survives(sequences: Range<u64>) {
     tell(&format!("seeds {} to {}", seeds.start, seeds.end - 1));
     let mut bench = Bench::new().await;
     let mut targets = Vec::new();
-    for template in [NET, &with_bastion(), GROUP, ALL_KINDS, &all_changed()] {
-        let deployment = bench.deployed(template).await;
+    let templates = [
+        NET,
+        &with_bastion(),
+        &with_wait(),
+        GROUP,
+        ALL_KINDS,
+        &all_changed(),
+    ];
+    for template in templates {
+        let started = bench.start(template).await;
+        ended(&bench, &started.deployment, &started.run).await;
+        let run = bench.engine.run(&bench.tenant, &started.run).await.unwrap();
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
         targets.push((template.to_owned(), types(&bench)));
-        bench.undeploy(&deployment).await;
+        bench.undeploy(&started.deployment).await;
     }
     for seed in seeds.clone() {
         let mut walk = Walk {
@@ -127,6 +139,37 @@ fn with_bastion() -> String {
     let group = "  ssh: {type: OS::Neutron::SecurityGroup}\noutputs:";
     let template = TWO_SERVERS.replace(public, bastion);
     template.replace("outputs:", group)
+}
+
+/// A network that waits for a signal.
+fn with_wait() -> String {
+    let later = "  later: {type: OS::Neutron::Net, depends_on: wait}\noutputs:";
+    one_signal().replace("outputs:", later)
+}
+
+/// Until a run ends. Somebody lets the run go on where it waits at a hook, and a server signals where it waits for that.
+async fn ended(bench: &Bench, deployment: &str, run: &str) {
+    let has_ended = async || {
+        let run = bench.engine.run(&bench.tenant, run).await.unwrap();
+        let steps = run.steps.iter();
+        for step in steps.filter(|step| step.state == StepState::Running) {
+            match step.kind {
+                StepKind::Hook => {
+                    let released = bench.engine.release_hook(&bench.tenant, &run.id, &step.id);
+                    let released = released.await;
+                    // The run can have gone on meanwhile.
+                    let fits = matches!(released, Ok(()) | Err(Error::NotPossibleNow(_)));
+                    assert!(fits, "{released:?}");
+                }
+                StepKind::Create | StepKind::Update if step.resource.as_deref() == Some("wait") => {
+                    Box::pin(bench.signals_if_it_can(deployment)).await;
+                }
+                _ => {}
+            }
+        }
+        run.state.is_final()
+    };
+    bench.eventually("the run ends", has_ended).await;
 }
 
 /// The types of the project's resources in the cloud.
@@ -232,14 +275,30 @@ impl Walk<'_> {
             "update to {at}{}, hooks {hook:?}",
             place.unwrap_or_default()
         );
+        let replaced = instead_of.clone();
         let changes = Changes {
             instead_of,
             // Without new hooks, it keeps those that there are.
             bundle: hook.map(with_hooks),
             ..to(&targets[at].0)
         };
-        let update = bench.engine.update(&bench.actor, &self.deployment, changes);
-        self.begins(&what, update.await)
+        let deployment = &self.deployment;
+        let update = Box::pin(bench.engine.update(&bench.actor, deployment, changes));
+        let begun = match replaced {
+            None => update.await,
+            // It begins when the steps at work have ended, and they can wait for a signal.
+            Some(run) => {
+                let helped = async {
+                    ended(bench, deployment, &run).await;
+                    std::future::pending::<Result<api::Started, Error>>().await
+                };
+                tokio::select! {
+                    begun = update => begun,
+                    begun = helped => begun,
+                }
+            }
+        };
+        self.begins(&what, begun)
     }
 
     /// Until the run and the commands end, or for a random time.
@@ -413,21 +472,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Until the run and the commands end. Somebody lets the run go on where it waits at a hook.
+    /// Until the run and the commands end.
     async fn settled(&self, bench: &Bench) {
-        let has_ended = async || {
-            let run = bench.engine.run(&bench.tenant, &self.run).await.unwrap();
-            let hooks = run.steps.iter().filter(|step| step.kind == StepKind::Hook);
-            for hook in hooks.filter(|hook| hook.state == StepState::Running) {
-                let released = bench.engine.release_hook(&bench.tenant, &run.id, &hook.id);
-                let released = released.await;
-                // The run can have gone on meanwhile.
-                let fits = matches!(released, Ok(()) | Err(Error::NotPossibleNow(_)));
-                assert!(fits, "{released:?}, after {:#?}", self.acts);
-            }
-            run.state.is_final()
-        };
-        bench.eventually("the run ends", has_ended).await;
+        ended(bench, &self.deployment, &self.run).await;
         for command in &self.commands {
             bench.end_of(command).await;
         }
@@ -459,29 +506,17 @@ impl Walk<'_> {
             let run = bench.undeploy(&self.deployment).await;
             assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
         } else if shown.state != DeploymentState::Undeployed {
-            let (actor, id) = (&bench.actor, &self.deployment);
-            let snapshots = bench.engine.snapshots(&bench.tenant, id).await.unwrap();
-            // Images of servers and snapshots of volumes would count as resources.
-            for snapshot in &snapshots {
-                let is_deleted = async || {
-                    let deleted = bench.engine.delete_snapshot(actor, id, &snapshot.id);
-                    match deleted.await {
-                        Ok(()) => true,
-                        // The cloud goes on with the work of a run that was cancelled.
-                        Err(Error::Unavailable(_)) => false,
-                        Err(refused) => panic!("{refused}, {what}"),
-                    }
-                };
-                bench
-                    .eventually("the snapshot is deleted", is_deleted)
-                    .await;
-            }
+            bench.delete_snapshots(&self.deployment, &what).await;
             let (template, resources) = self.targets.choose(&mut self.random).unwrap();
             let without_hooks = Changes {
                 bundle: Some(Bundle::default()),
                 ..to(template)
             };
-            let run = bench.update(&self.deployment, without_hooks).await;
+            let (actor, id) = (&bench.actor, &self.deployment);
+            let update = bench.engine.update(actor, id, without_hooks).await;
+            let update = update.unwrap_or_else(|refused| panic!("{refused}, {what}"));
+            ended(bench, id, &update.run).await;
+            let run = bench.engine.run(&bench.tenant, &update.run).await.unwrap();
             assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
             // An update keeps the size of a group.
             let groups = bench.shown(&self.deployment).await.groups;

@@ -22,7 +22,8 @@ outputs:
   data: {value: {get_attr: [wait, data]}}
 ";
 
-fn one_signal() -> String {
+/// A wait for a single signal.
+pub fn one_signal() -> String {
     TWO_SIGNALS.replace(", count: 2", "")
 }
 
@@ -60,6 +61,20 @@ impl Bench {
         self.engine
             .signal(&self.target(address), body.as_bytes())
             .await
+    }
+
+    /// A server signals to the handle of a deployment, as soon as the handle has an address.
+    pub async fn signals_if_it_can(&self, deployment: &str) {
+        let outputs = self.shown(deployment).await.outputs;
+        let text = |name: &str| Some(outputs.get(name)?.value.as_ref()?.as_str()?.to_owned());
+        let (Some(endpoint), Some(token)) = (text("endpoint"), text("token")) else {
+            return;
+        };
+        let name = endpoint.rsplit('/').next().unwrap().to_owned();
+        let sent = self.signal(&(name, token), &json!({"id": "web"})).await;
+        // The handle can be gone by now.
+        let fits = matches!(sent, Ok(()) | Err(Error::SignalRefused));
+        assert!(fits, "{sent:?}");
     }
 
     /// Waits until a step says a text.

@@ -380,7 +380,8 @@ async fn shrinks_behind(item: &str, number: u8) {
     let check = bench.engine.check(&bench.actor, deployment).await.unwrap();
     let of_proxy = check.findings.iter().find(|one| one.resource == "proxy");
     let text = of_proxy.map(|finding| finding.text.as_str());
-    assert_eq!(text, Some("All backends answer: exit status 1"));
+    let missing = "All backends answer: exit status 1; its output names `web/1/nginx`";
+    assert_eq!(text, Some(missing));
     execute(&bench, deployment, member(), "service nginx start".into()).await;
 
     // These proxies close idle connections when they are reloaded.

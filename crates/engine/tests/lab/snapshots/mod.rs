@@ -51,9 +51,22 @@ impl Bench {
             .await
     }
 
-    async fn snapshots(&self, deployment: &str) -> Vec<Snapshot> {
+    pub async fn snapshots(&self, deployment: &str) -> Vec<Snapshot> {
         let listed = self.engine.snapshots(&self.tenant, deployment);
         listed.await.unwrap()
+    }
+
+    /// Deletes all snapshots. Their parts would count as resources.
+    pub async fn delete_snapshots(&self, deployment: &str, what: &str) {
+        for snapshot in self.snapshots(deployment).await {
+            let is_deleted = async || match self.delete(deployment, &snapshot.id).await {
+                Ok(()) => true,
+                // The cloud goes on with the work of a run that has failed or was cancelled.
+                Err(Error::Unavailable(_)) => false,
+                Err(refused) => panic!("{refused}, {what}"),
+            };
+            self.eventually("the snapshot is deleted", is_deleted).await;
+        }
     }
 
     /// The images that were made of servers.

@@ -1,4 +1,5 @@
-//! Each step of a deployment and of its undeployment meets each kind of error, once and always.
+//! Each step of a deployment, of its undeployment, and of the runs in between ([`later`]) meets each kind of error, once and
+//! always.
 //!
 //! An error that occurs once is mended by the run itself. With one that occurs always, the run ends with its cause, and
 //! goes on when the cloud works again. Each resource exists once, and nothing is left.
@@ -10,6 +11,8 @@ use futures::future::join_all;
 use lab::{Call, CallFault, Damage, Fault};
 
 use crate::{bench::Bench, faults::pattern, sweep::ALL_KINDS};
+
+mod later;
 
 /// Time limit of a call, in seconds.
 const TIMEOUT: u64 = 3;
@@ -67,6 +70,19 @@ impl Kind {
 /// A kind of calls: service, method and path.
 type Calls = (String, String, String);
 
+impl Bench {
+    /// Calls of this kind meet an error from now on, all of them or a number of times.
+    fn arm(&self, (service, method, path): &Calls, kind: &Kind, times: Option<u64>) {
+        self.lab.faults().add(Fault::Call(CallFault {
+            service: Some(service.clone()),
+            method: Some(method.clone()),
+            path: Some(path.clone()),
+            times,
+            ..kind.fault.clone()
+        }));
+    }
+}
+
 /// A lab, with the calls that create and delete the resources of [`ALL_KINDS`].
 struct Trial {
     bench: Bench,
@@ -107,16 +123,6 @@ impl Trial {
         [&self.creations, &self.deletions].map(|calls| &calls[number % calls.len()])
     }
 
-    fn arm(&self, (service, method, path): &Calls, kind: &Kind, times: Option<u64>) {
-        self.bench.lab.faults().add(Fault::Call(CallFault {
-            service: Some(service.clone()),
-            method: Some(method.clone()),
-            path: Some(path.clone()),
-            times,
-            ..kind.fault.clone()
-        }));
-    }
-
     fn is_complete(&self, what: &str) {
         let left = self.bench.left();
         assert_eq!(left.len(), self.full, "{what}: {left:?}");
@@ -130,14 +136,14 @@ impl Trial {
     async fn once(&self, number: usize, kind: &Kind) {
         let [creation, deletion] = self.pair(number);
         let what = format!("{} once at {creation:?}", kind.name);
-        self.arm(creation, kind, Some(1));
+        self.bench.arm(creation, kind, Some(1));
         let (started, run) = self.bench.deploy(ALL_KINDS).await;
         self.bench.lab.faults().clear();
         assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
         self.is_complete(&what);
 
         let what = format!("{} once at {deletion:?}", kind.name);
-        self.arm(deletion, kind, Some(1));
+        self.bench.arm(deletion, kind, Some(1));
         let run = self.bench.undeploy(&started.deployment).await;
         self.bench.lab.faults().clear();
         assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
@@ -148,7 +154,7 @@ impl Trial {
     async fn always(&self, number: usize, kind: &Kind) {
         let [creation, deletion] = self.pair(number);
         let what = format!("{} always at {creation:?}", kind.name);
-        self.arm(creation, kind, None);
+        self.bench.arm(creation, kind, None);
         let (started, run) = self.bench.deploy(ALL_KINDS).await;
         ends_with_its_cause(&run, kind, &what);
         assert_eq!(self.bench.sealed(store::SealedKind::Run).await, 0, "{what}");
@@ -157,7 +163,7 @@ impl Trial {
         self.is_complete(&what);
 
         let what = format!("{} always at {deletion:?}", kind.name);
-        self.arm(deletion, kind, None);
+        self.bench.arm(deletion, kind, None);
         let run = self.bench.undeploy(&started.deployment).await;
         ends_with_its_cause(&run, kind, &what);
         assert_eq!(self.bench.sealed(store::SealedKind::Run).await, 0, "{what}");

@@ -1,16 +1,17 @@
 //! The program is killed after each entry of a run's journal.
 //!
 //! A round is a deployment, a command on two of its servers, a suspension and a resumption of all of them, a scaling up and down, the
-//! repair of two servers that were deleted behind its back, a snapshot, its restoration, and the undeployment. Each of these runs is
-//! killed as soon as its journal has the n-th entry that is no log line, and the program is started again. The usual test takes a few
-//! numbers by the day's date; `STACKLOOM_KILL_SEED` selects others. The ignored tests take all numbers, in [`PARTS`] parts.
+//! repair of two servers that were deleted behind its back, the roll-back of a cancelled update, the update itself, which waits at a
+//! hook and for a signal, a snapshot, its restoration, and the undeployment. Each of these runs is killed as soon as its journal has
+//! the n-th entry that is no log line, and the program is started again. The usual test takes a few numbers by the day's date;
+//! `STACKLOOM_KILL_SEED` selects others. The ignored tests take all numbers, in [`PARTS`] parts.
 //!
 //! The lab is in memory. Its servers answer SSH, and sandboxes run, in this process ([`stand_in`]). So the runs also open and close the
 //! bastion, wait for SSH, change host keys and set up software.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
+    convert::Infallible,
     sync::{
         Arc,
         atomic::{AtomicU8, Ordering},
@@ -25,19 +26,16 @@ use store::SealedKind;
 use tempfile::TempDir;
 
 use crate::{
-    clouds_file, demo, demo_session,
+    LOOK_EVERY, clouds_file, demo, demo_session,
     program::{self, Program},
     setting, stand_in, text, until,
 };
+use template::{ALL_SERVERS, MEMBER, SERVERS, template, updated_template};
+
+mod template;
 
 /// Minimum number of steps of the deployment.
 const STEPS_MIN: usize = 30;
-
-/// Servers, each with a port and a floating IP, and with a volume.
-const SERVERS: usize = 5;
-
-/// The same with the private server and the member of the group.
-const ALL_SERVERS: usize = SERVERS + 2;
 
 /// Steps of the deployment that need what is inside servers.
 const INSIDE: [&str; 6] = [
@@ -57,6 +55,15 @@ const REPAIRING: [&str; 4] = [
     "plug1:create",
 ];
 
+/// The hook at which an update waits for a user. By then, a server has its successor.
+const HOOK: &str = "wait:pre-create";
+
+/// The step of an update that waits for a signal.
+const WAIT: &str = "wait:create";
+
+/// Steps of an update.
+const UPDATING: [&str; 4] = ["web1:create", "web1:delete-old", HOOK, WAIT];
+
 /// Servers that are deleted behind the program's back: the private one, whose software is set up again, and one with a volume.
 const DELETED: [&str; 2] = ["app", "web1"];
 
@@ -67,13 +74,23 @@ const POWER: [(&str, &str); 2] = [("suspend", "SUSPENDED"), ("resume", "ACTIVE")
 const SCALINGS: [(&str, usize); 2] = [("scaling up", 2), ("scaling down", 1)];
 
 /// Runs that are killed by each usual test: its first number is an entry of all of them.
-const ALWAYS: [&str; 4] = ["scaling up", "scaling down", "repair", "snapshot"];
+const ALWAYS: [&str; 6] = [
+    "scaling up",
+    "scaling down",
+    "repair",
+    "roll-back",
+    "update",
+    "snapshot",
+];
 
 /// A command on a public and on a private server.
 const PLAYBOOK: &str = "- hosts: all
   tasks:
     - ping:
 ";
+
+/// Start of the addresses of signals. The test sends them to the program's own address.
+const SIGNALS: &str = "http://stackloom.test";
 
 /// Number of labs so far. Each has floating IPs of its own on this machine's loopback interface.
 static LABS: AtomicU8 = AtomicU8::new(0);
@@ -89,80 +106,6 @@ const FEW: usize = 2;
 
 /// Number of ignored tests. They share the rounds, so that each takes minutes.
 const PARTS: usize = 4;
-
-/// A member of the group: a private server with software.
-const MEMBER: &str = "heat_template_version: 2021-04-16
-parameters:
-  net: {type: string}
-resources:
-  server:
-    type: OS::Nova::Server
-    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_param: net}}]}
-  work: {type: Stackloom::Catalog::script, properties: {host: {get_resource: server}}}
-outputs:
-  address: {value: {get_attr: [server, first_address]}}
-";
-
-/// A resource of each common kind, [`SERVERS`] public servers, and software on one of them and on a private one. The software on the
-/// public one follows the members of a group.
-fn template() -> String {
-    let mut text = "heat_template_version: 2021-04-16
-resources:
-  net: {type: OS::Neutron::Net}
-  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.78.0.0/24}}
-  gate: {type: OS::Neutron::Router, properties: {external_gateway_info: {network: public}}}
-  leg: {type: OS::Neutron::RouterInterface, properties: {router: {get_resource: gate}, subnet: {get_resource: sub}}}
-  rules: {type: OS::Neutron::SecurityGroup, properties: {rules: [{protocol: tcp, port_range_min: 22, port_range_max: 22}]}}
-  apart: {type: OS::Nova::ServerGroup, properties: {policies: [anti-affinity]}}
-  random: {type: OS::Heat::RandomString}
-  note: {type: OS::Barbican::Secret, properties: {payload: {get_attr: [random, value]}}}
-  inside:
-    type: OS::Neutron::Port
-    depends_on: sub
-    properties: {network: {get_resource: net}, security_groups: [{get_resource: rules}]}
-  app:
-    type: OS::Nova::Server
-    properties: {image: debian-12, flavor: m1.tiny, networks: [{port: {get_resource: inside}}]}
-  setup: {type: Stackloom::Catalog::script, properties: {host: {get_resource: app}}}
-  farm:
-    type: OS::Heat::AutoScalingGroup
-    depends_on: sub
-    properties:
-      min_size: 1
-      max_size: 2
-      resource: {type: member.yaml, properties: {net: {get_resource: net}}}
-  report:
-    type: Stackloom::Catalog::script
-    properties: {host: {get_resource: web0}, arguments: {get_attr: [farm, outputs_list, address]}}
-"
-    .to_owned();
-    for n in 0..SERVERS {
-        write!(
-            text,
-            "  port{n}:
-    type: OS::Neutron::Port
-    depends_on: sub
-    properties: {{network: {{get_resource: net}}, security_groups: [{{get_resource: rules}}]}}
-  fip{n}:
-    type: OS::Neutron::FloatingIP
-    depends_on: leg
-    properties: {{floating_network: public, port_id: {{get_resource: port{n}}}}}
-  web{n}:
-    type: OS::Nova::Server
-    properties:
-      image: debian-12
-      flavor: m1.tiny
-      networks: [{{port: {{get_resource: port{n}}}}}]
-  disk{n}: {{type: OS::Cinder::Volume, properties: {{size: 1}}}}
-  plug{n}:
-    type: OS::Cinder::VolumeAttachment
-    properties: {{instance_uuid: {{get_resource: web{n}}}, volume_id: {{get_resource: disk{n}}}}}
-"
-        )
-        .unwrap();
-    }
-    text
-}
 
 /// A lab in memory and the program, after a deployment and an undeployment without a kill.
 struct Scene {
@@ -201,6 +144,7 @@ impl Scene {
         let settings = vec![
             ("STACKLOOM_CATALOG", catalog.to_owned()),
             ("STACKLOOM_DOCKER", stand_in::docker().await),
+            ("STACKLOOM_SIGNAL_URL", SIGNALS.to_owned()),
         ];
         let clouds = clouds_file(&lab);
         let mut program = Program::start_with(folder.path(), &clouds, HORIZON, settings).await;
@@ -238,6 +182,13 @@ impl Scene {
         let run = scene.repair(&started).await;
         let ended = scene.undisturbed("repair", &run).await;
         has_steps(&ended, &REPAIRING);
+        let run = scene.roll_back(&started).await;
+        let ended = scene.undisturbed("roll-back", &run).await;
+        assert_eq!(ended["rolls_back"], true, "{ended:#}");
+        let run = scene.update(&started).await;
+        let ended = scene.undisturbed("update", &run).await;
+        has_steps(&ended, &UPDATING);
+        assert_eq!(scene.kinds(), scene.kinds, "{:?}", scene.left());
         let snapshot = scene.snapshot(&started).await;
         scene.undisturbed("snapshot", &snapshot).await;
         scene
@@ -259,7 +210,8 @@ impl Scene {
 
     /// Waits for the end of a run, which succeeds, and keeps the number of its entries. Returns the run.
     async fn undisturbed(&mut self, kind: &'static str, run: &str) -> Value {
-        let stored = self.program.until_stored(run, usize::MAX).await;
+        let whole = self.program.until_stored(run, usize::MAX);
+        let stored = self.helped(run, whole).await;
         self.entries.insert(kind, stored.entries);
         self.succeeded(run, "undisturbed").await
     }
@@ -310,6 +262,30 @@ impl Scene {
         text(&repair, "run")
     }
 
+    /// Begins an update that waits at its hook. Returns the run.
+    async fn update(&self, started: &Value) -> String {
+        let hooks = "resource_registry: {resources: {wait: {hooks: pre-create}}}\n";
+        let update = json!({
+            "name": "updated",
+            "template": updated_template(),
+            "files": {"member.yaml": MEMBER, "hooks.yaml": hooks},
+            "environments": ["hooks.yaml"],
+        });
+        let path = format!("/api/v1/deployments/{}", text(started, "deployment"));
+        text(&self.program.put(&path, &update).await, "run")
+    }
+
+    /// Cancels an update that waits at its hook, and begins to roll it back. Returns the run that rolls back.
+    async fn roll_back(&self, started: &Value) -> String {
+        let update = self.update(started).await;
+        self.program.until_begun(&update, "hook").await;
+        self.program.cancel(&update).await;
+        self.program.until_over(&update).await;
+        let deployment = text(started, "deployment");
+        let path = format!("/api/v1/deployments/{deployment}/rollback");
+        text(&self.program.post(&path, &json!({})).await, "run")
+    }
+
     /// Begins a snapshot. Returns the run, whose id is that of the snapshot, too.
     async fn snapshot(&self, started: &Value) -> String {
         let path = snapshots(started);
@@ -330,13 +306,57 @@ impl Scene {
         text(&self.program.delete(&path).await, "run")
     }
 
+    /// Waits for something of a run. Meanwhile a user releases the run where it waits at its hook, and a server signals where it
+    /// waits for that.
+    async fn helped<T>(&self, run: &str, wait: impl Future<Output = T>) -> T {
+        tokio::select! {
+            done = wait => done,
+            never = Box::pin(self.helps(run)) => match never {},
+        }
+    }
+
+    async fn helps(&self, run: &str) -> Infallible {
+        let path = format!("/api/v1/runs/{run}");
+        loop {
+            let shown = self.program.get(&path).await;
+            let steps = shown["steps"].as_array().unwrap().iter();
+            for step in steps.filter(|step| step["state"] == "running") {
+                if step["id"] == HOOK {
+                    let hook = json!({"step": HOOK});
+                    let status = self.program.status(&format!("{path}/release"), &hook).await;
+                    // The run can have gone on meanwhile.
+                    assert!(matches!(status.as_u16(), 202 | 409), "{status}");
+                } else if step["id"] == WAIT {
+                    let address = self.signal_address(&text(&shown, "deployment")).await;
+                    let signal = json!({"id": "web1"});
+                    let status = self.program.status(&address, &signal).await;
+                    assert!(status.is_success(), "{status}");
+                }
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Path and query of the address of signals.
+    async fn signal_address(&self, deployment: &str) -> String {
+        let shown = self
+            .program
+            .get(&format!("/api/v1/deployments/{deployment}"))
+            .await;
+        let output = text(&shown["outputs"]["signal"], "value");
+        let signal: Value = serde_json::from_str(&output).unwrap();
+        let address = text(&signal, "alarm_url");
+        address.strip_prefix(SIGNALS).unwrap().to_owned()
+    }
+
     /// Kills the program when a run has stored its n-th entry, starts it again, and waits for the end of the run.
     async fn killed(&mut self, run: &str, nth: usize, label: &str) {
-        let stored = self.program.until_stored(run, nth).await;
+        let entry = self.program.until_stored(run, nth);
+        let stored = self.helped(run, entry).await;
         self.program.kill();
         self.program.restart().await;
         let begun = Instant::now();
-        self.program.until_over(run).await;
+        self.helped(run, self.program.until_over(run)).await;
         eprintln!(
             "{label}: killed at entry {}, ended {:.1} s after the restart",
             stored.entries,
@@ -479,6 +499,18 @@ impl Scene {
         if self.have(nth, &["repair"]) {
             let label = format!("repair at entry {nth}");
             let run = self.repair(&started).await;
+            self.killed(&run, nth, &label).await;
+            self.all_is_there_once(&run, &label).await;
+        }
+
+        if self.have(nth, &["roll-back", "update"]) {
+            let label = format!("roll-back at entry {nth}");
+            let run = self.roll_back(&started).await;
+            self.killed(&run, nth, &label).await;
+            self.all_is_there_once(&run, &label).await;
+
+            let label = format!("update at entry {nth}");
+            let run = self.update(&started).await;
             self.killed(&run, nth, &label).await;
             self.all_is_there_once(&run, &label).await;
         }
