@@ -88,7 +88,7 @@ pub fn live_lists<'a>(resource_type: &str, physical_ids: &[&'a str]) -> Vec<Live
 }
 
 impl<'a> LiveList<'a> {
-    /// The service that is asked.
+    /// The service of the request.
     pub fn service(&self) -> Service {
         self.of.service
     }

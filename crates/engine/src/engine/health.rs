@@ -53,11 +53,12 @@ struct Component {
 
 /// The health checks of one component.
 struct Examination {
+    name: String,
     checks: Vec<HealthCheck>,
     subject: Subject,
     route: Route,
-    /// Names of the deployment's other components.
-    others: BTreeSet<String>,
+    /// Names of all components of the deployment.
+    all: Arc<BTreeSet<String>>,
 }
 
 /// The health checks of a deployment, and the way to its servers.
@@ -131,7 +132,7 @@ impl Engine {
         let private_key = self.private_key(actor, deployment, name, known).await?;
         let all = known.all().into_iter();
         let all = all.filter(|(_, thing)| thing.spec.host().is_some());
-        let all: BTreeSet<String> = all.map(|(name, _)| name).collect();
+        let all: Arc<BTreeSet<String>> = Arc::new(all.map(|(name, _)| name).collect());
         let examination = |one: &Component| {
             let route = bastion::route(known, &scope, Some(&bastion), &one.server)?;
             let described = &one.item.described;
@@ -145,13 +146,12 @@ impl Engine {
                 .collect();
             let private_key = private_key.clone();
             let subject = Subject::new(&one.name, described, &given, route.clone(), private_key);
-            let mut others = all.clone();
-            others.remove(&one.name);
             Ok(Examination {
+                name: one.name.clone(),
                 checks: subject.checks(described),
                 subject,
                 route,
-                others,
+                all: all.clone(),
             })
         };
         let examinations = components.iter();
@@ -326,7 +326,7 @@ impl Examination {
                     return Some((FindingKind::Unhealthy, format!("{title}: {why}")));
                 }
                 Some(Unhealthy::Exit(code, output)) => {
-                    let named = named(&output, &self.others);
+                    let named = others(&output, &self.all, &self.name);
                     let mut text = format!("{title}: exit status {code}");
                     if !named.is_empty() {
                         text += &format!("; its output names {}", few(&named));
@@ -345,12 +345,12 @@ impl Examination {
     }
 }
 
-/// The components that the output of a command names, each as a word of its own.
-fn named<'a>(output: &'a str, components: &BTreeSet<String>) -> Vec<&'a str> {
+/// The components that the output of a command names as words, without the component itself (`own`).
+fn others<'a>(output: &'a str, all: &BTreeSet<String>, own: &str) -> Vec<&'a str> {
     let words = output.split_whitespace();
     let words = words.map(|word| word.trim_matches(|c: char| "`'\"()[]{}<>,.;:".contains(c)));
     let mut named: Vec<&str> = Vec::new();
-    for word in words.filter(|word| components.contains(*word)) {
+    for word in words.filter(|word| *word != own && all.contains(*word)) {
         if !named.contains(&word) {
             named.push(word);
         }
@@ -363,12 +363,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_an_output_only_the_names_of_components_are_told() {
-        let components = ["db", "web/1/nginx", "web/12/nginx"].map(str::to_owned);
-        let components = BTreeSet::from(components);
-        let output = "2 of 3 backends do not answer: web/12/nginx at 10.0.0.9:80 (no `web`), \
+    fn of_an_output_only_the_names_of_other_components_are_told() {
+        let all = ["db", "proxy", "web/1/nginx", "web/12/nginx"].map(str::to_owned);
+        let all = BTreeSet::from(all);
+        let output = "proxy: 2 of 3 backends do not answer: web/12/nginx at 10.0.0.9:80 (no `web`), \
                       web/1/nginx: sesame; web/12/nginx; dbx";
-        assert_eq!(named(output, &components), ["web/12/nginx", "web/1/nginx"]);
-        assert_eq!(named("sesame", &components), [""; 0]);
+        assert_eq!(
+            others(output, &all, "proxy"),
+            ["web/12/nginx", "web/1/nginx"]
+        );
+        assert_eq!(others("sesame", &all, "proxy"), [""; 0]);
     }
 }
