@@ -45,7 +45,7 @@ pub fn DeploymentNote(
             it.map(|it| it.id.clone())
         })
     });
-    // Its state has a name of its own, such as `Paused`.
+    // The note shows the state of an active run, such as `Paused`.
     let active_run = Load::new(move || {
         let id = busy.get();
         async move {

@@ -124,7 +124,7 @@ impl Workspace {
         })
     }
 
-    /// Fades the nodes that are unrelated to the selection, or none. Kept for later visits.
+    /// Fades the nodes that are unrelated to the selection, or shows all of them again. The choice is kept for later visits.
     pub fn toggle_fades(self) {
         self.fades.update(|fades| *fades = !*fades);
         browser::remember(FADES_KEY, &self.fades.get_untracked().to_string());

@@ -70,7 +70,8 @@ impl Filter {
         *self == Filter::default()
     }
 
-    /// The filter of an address whose query has these values. It has the names and words of [`Filter::query`].
+    /// The filter of an address. `value` returns the value of a field of its query, which has the names and words of
+    /// [`Filter::query`].
     pub fn of_query(value: impl Fn(&str) -> Option<String>) -> Filter {
         let hidden = value("stream").map(|shown| {
             let is_hidden = |stream: &LogStream| {
