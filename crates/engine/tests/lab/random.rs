@@ -1,7 +1,7 @@
 //! Random sequences of what users and the world do to one deployment: deploy, update, replace an active run, cancel, crash,
-//! resume, roll back, suspend, take and restore snapshots, scale a group, wait at hooks and for signals, undeploy, checks and commands
-//! at any time, calls that fail, and a server that is deleted by another user and repaired. After each sequence, the deployment still reaches
-//! any template, the cloud holds its resources once, and an undeployment leaves nothing.
+//! resume, roll back, suspend, take and restore snapshots, scale a group, wait at hooks and for signals, undeploy, checks and
+//! commands at any time, calls that fail, and a server that is deleted by another user and repaired. After each sequence, the
+//! deployment still reaches any template, the cloud holds its resources once, and an undeployment leaves nothing.
 //!
 //! Each day has seeds of its own, so that many runs try many sequences. A failing sequence is repeated by its seed:
 //! `STACKLOOM_SEED=20783000017 cargo test -p engine --test lab random`. `STACKLOOM_SEQUENCES=10000` sets the number of sequences of
@@ -289,7 +289,7 @@ impl Walk<'_> {
             // It begins when the steps at work have ended, and they can wait for a signal.
             Some(run) => {
                 let helped = async {
-                    ended(bench, deployment, &run).await;
+                    Box::pin(ended(bench, deployment, &run)).await;
                     std::future::pending::<Result<api::Started, Error>>().await
                 };
                 tokio::select! {

@@ -210,7 +210,7 @@ impl Scene {
 
     /// Waits for the end of a run, which succeeds, and keeps the number of its entries. Returns the run.
     async fn undisturbed(&mut self, kind: &'static str, run: &str) -> Value {
-        let whole = self.program.until_stored(run, usize::MAX);
+        let whole = Box::pin(self.program.until_stored(run, usize::MAX));
         let stored = self.helped(run, whole).await;
         self.entries.insert(kind, stored.entries);
         self.succeeded(run, "undisturbed").await
@@ -351,12 +351,13 @@ impl Scene {
 
     /// Kills the program when a run has stored its n-th entry, starts it again, and waits for the end of the run.
     async fn killed(&mut self, run: &str, nth: usize, label: &str) {
-        let entry = self.program.until_stored(run, nth);
+        let entry = Box::pin(self.program.until_stored(run, nth));
         let stored = self.helped(run, entry).await;
         self.program.kill();
         self.program.restart().await;
         let begun = Instant::now();
-        self.helped(run, self.program.until_over(run)).await;
+        let end = Box::pin(self.program.until_over(run));
+        self.helped(run, end).await;
         eprintln!(
             "{label}: killed at entry {}, ended {:.1} s after the restart",
             stored.entries,
