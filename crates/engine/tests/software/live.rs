@@ -2,7 +2,7 @@
 
 use api::{Event, EventBody, LogLine, LogStream, RunState};
 
-use super::{BOOT, ITEMS, all_goes, on_docker, on_docker_with, story};
+use super::{BOOT, all_goes, on_docker, on_docker_with, story};
 
 /// A server and its components.
 fn template(network: u8, user_data: &str, components: &str) -> String {
@@ -115,7 +115,8 @@ async fn a_progress_bar_is_in_the_log_while_it_runs() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn every_form_of_a_program_is_live_as_it_was_written_and_hides_what_it_must() {
-    let bench = on_docker_with(ITEMS, "engine-forms", "172.31.51.0/24", BOOT).await;
+    let items = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
+    let bench = on_docker_with(items, "engine-forms", "172.31.51.0/24", BOOT).await;
     let forms = "  forms:
     type: Stackloom::Catalog::forms
     properties: {host: {get_resource: web}, word: {get_param: word}}
@@ -210,19 +211,5 @@ async fn a_package_manager_that_was_there_first_is_waited_for() {
         .find(|(_, line)| is_result(line))
         .expect("it is installed");
     assert!(unpacked < &result.0, "{unpacked} {}", result.0);
-    all_goes(bench, &started.deployment).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
-async fn a_package_manager_that_comes_later_is_waited_for() {
-    let bench = on_docker_with(ITEMS, "engine-busy", "172.31.49.0/24", BOOT).await;
-    let busy = "  busy:
-    type: Stackloom::Catalog::busy
-    properties: {host: {get_resource: web}}
-";
-    let started = bench.start(&template(49, "", busy)).await;
-    let (run, _) = story(&bench, &started.run).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     all_goes(bench, &started.deployment).await;
 }

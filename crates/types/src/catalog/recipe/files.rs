@@ -9,6 +9,15 @@ use std::fmt::Write as _;
 
 use super::{OptionKind, Protocol, RECIPE_FILE, Recipe, RecipeFile, RecipePort, uses};
 
+/// Lines of a task that installs or removes packages: it waits for the lock of the package manager.
+const LOCK: &str = "    lock_timeout: 300
+  register: item_packages
+  # `apt-get` itself does not wait for the lock of a package manager that runs at first boot.
+  until: item_packages is succeeded or 'lock' not in item_packages.msg | default('')
+  retries: 30
+  delay: 10
+";
+
 /// The directory of systemd's units, which systemd reads again after a change.
 const UNITS: &str = "/etc/systemd/system/";
 
@@ -207,7 +216,7 @@ impl Recipe {
             line(
                 &mut text,
                 format_args!(
-                    "- name: Install the packages\n  ansible.builtin.apt:\n    name: {packages}\n    state: present\n    update_cache: true\n    install_recommends: false\n    lock_timeout: 300\n"
+                    "- name: Install the packages\n  ansible.builtin.apt:\n    name: {packages}\n    state: present\n    update_cache: true\n    install_recommends: false\n{LOCK}"
                 ),
             );
         }
@@ -295,7 +304,7 @@ impl Recipe {
             line(
                 &mut text,
                 format_args!(
-                    "- name: Remove the packages\n  ansible.builtin.apt:\n    name: {packages}\n    state: absent\n    purge: true\n    lock_timeout: 300\n"
+                    "- name: Remove the packages\n  ansible.builtin.apt:\n    name: {packages}\n    state: absent\n    purge: true\n{LOCK}"
                 ),
             );
         }
