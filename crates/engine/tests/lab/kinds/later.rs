@@ -35,7 +35,7 @@ resources:
 /// Servers of [`SHOP`].
 const SERVERS: usize = 2;
 
-/// The same with another `store`.
+/// [`SHOP`] with another `store`.
 fn changed() -> String {
     let store = "  store:
     type: OS::Nova::Server
@@ -103,7 +103,7 @@ impl Shop {
         shop
     }
 
-    /// The reason for a repair or a roll-back.
+    /// Makes a repair or a roll-back necessary, before it is started.
     async fn precede(&self, change: Change) {
         let (bench, id) = (&self.bench, &self.deployment);
         match change {
@@ -166,7 +166,7 @@ impl Shop {
             let run = Box::pin(self.run(change)).await;
             self.bench.lab.faults().clear();
             if run.state != RunState::Succeeded {
-                // A volume that Cinder refuses to restore goes back to its server at once.
+                // If Cinder refuses to restore a volume, its server gets it back at once, and the run fails.
                 let may_fail = times.is_none() || change == Change::Restore;
                 assert!(change == *unlucky && may_fail, "{what}: {run:#?}");
                 ends_with_its_cause(&run, kind, &what);
