@@ -150,6 +150,8 @@ test('a lost connection is told once, by the top bar if the whole page has none'
   await page.goto(`${cable.address}/runs/${run}`);
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'running');
   await expect.poll(() => streams.opened).toBeGreaterThan(0);
+  const search = page.getByRole('searchbox', { name: 'Search the log' });
+  await search.fill('pause');
   cable.cut();
   await expect(lost(page)).toBeVisible();
   await expect.poll(() => streams.closed, 'the websocket is closed').toBeGreaterThan(0);
@@ -160,6 +162,7 @@ test('a lost connection is told once, by the top bar if the whole page has none'
   cable.mend();
   await expect(lost(page)).toHaveCount(0);
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
+  await expect(search, 'the search stays').toHaveValue('pause');
   const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, removal.run);
 });

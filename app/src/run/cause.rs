@@ -70,6 +70,11 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         is_newest.get() && is_replaced == Some(false)
     });
     let closed = RwSignal::new(false);
+    // Another failure, as after a resume, opens the card again.
+    Effect::new(move |_| {
+        cause.track();
+        closed.set(false);
+    });
     move || {
         let (state, reason, step, kind) = cause.get()?;
         if closed.get() || (state == RunState::Cancelled && !is_open_ended.get()) {

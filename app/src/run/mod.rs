@@ -279,11 +279,20 @@ pub fn RunPage() -> impl IntoView {
         }),
     ]);
 
-    let body = move || match feed.problem.get() {
-        Some(problem) if feed.model.with_untracked(Option::is_none) => {
-            view! { <ProblemCard problem retry=Callback::new(move |()| feed.load()) /> }.into_any()
+    let failed = Memo::new(move |_| {
+        let is_shown = feed.model.with_untracked(Option::is_some);
+        feed.problem.get().filter(|_| !is_shown)
+    });
+    let body = move || {
+        // Built anew for another run, and not when this one is loaded again: the log keeps its filter and its search.
+        id.track();
+        match failed.get() {
+            Some(problem) => {
+                view! { <ProblemCard problem retry=Callback::new(move |()| feed.load()) /> }
+                    .into_any()
+            }
+            None => view! { <Body view /> }.into_any(),
         }
-        _ => view! { <Body view /> }.into_any(),
     };
     view! {
         <Title text=title />

@@ -36,6 +36,11 @@ pub fn SuccessCard(view: RunView) -> impl IntoView {
         })
     });
     let closed = RwSignal::new(false);
+    // The end of a run that was resumed opens the card again.
+    Effect::new(move |_| {
+        run.track();
+        closed.set(false);
+    });
     move || {
         let (run, changes) = run.get()?;
         if closed.get() || !view.is_latest() {
