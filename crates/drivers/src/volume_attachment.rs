@@ -19,8 +19,8 @@ use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 /// Nova's names of the actions in its record of requests.
 pub(super) const ATTACH: &str = "attach_volume";
 pub(super) const DETACH: &str = "detach_volume";
-/// Key in the metadata of a volume that its restoration from a snapshot has detached: server and device, and after the
-/// return of the data the occasion of the restoration, separated by spaces.
+/// Key in the metadata of a volume that its restoration from a snapshot has detached: server and device, separated by a
+/// space.
 pub(super) const DETACHED: &str = "stackloom-detached";
 
 pub(super) struct VolumeAttachment;

@@ -78,7 +78,8 @@ async fn plug(
     Ok(())
 }
 
-/// Detaches the ports in the template for the successor; ports created by Nova stay. A missing server has no ports.
+/// Detaches the ports in the template for the successor; ports created by Nova stay. A missing server has no ports. Nova
+/// refuses for as long as the server has a task. Without one, a refusal lasts, such as that of a locked server.
 pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, DriverError> {
     let networks = Properties::of(context.properties).list("networks");
     let drawn = |port: &Port| {
@@ -101,22 +102,39 @@ pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, 
                 ActionOutcome::UnderWay => continue,
                 ActionOutcome::Succeeded => {}
                 failed @ ActionOutcome::Failed(_) => {
-                    return Ok(Progress::Unchanged(format!(
-                        "still has port {}, which its successor needs: {}. Unplug the port in the cloud, then resume the run",
-                        port.id,
-                        nova_requests::reason(&failed, id, &request)
-                    )));
+                    let why = nova_requests::reason(&failed, id, &request);
+                    return Ok(still_has(port, &why));
                 }
             }
         }
         match context.session.compute().port_detach(id, &port.id).await {
             Ok(request) => context.accepted.note(effect::UNPLUG, &port.id, request),
-            // Nova is detaching the port, or has done so and Neutron is late.
-            Err(error) if error.is_not_found() || error.is_conflict() => {}
+            // Nova has detached the port, and Neutron is late.
+            Err(error) if error.is_not_found() => {}
+            Err(error) if error.is_conflict() => {
+                let server = context.session.compute().server_get(id).await?;
+                return Ok(match server.task_state {
+                    // Without the request id, which differs each time.
+                    Some(_) => Progress::Pending(format!(
+                        "port {} cannot be unplugged from server {id} yet: {}",
+                        port.id,
+                        error.message().unwrap_or_default()
+                    )),
+                    None => still_has(port, &error.to_string()),
+                });
+            }
             Err(error) => return Err(error.into()),
         }
     }
     Ok(waits)
+}
+
+/// The end of the wait for a port that Nova does not detach.
+fn still_has(port: &Port, why: &str) -> Progress {
+    Progress::Unchanged(format!(
+        "still has port {}, which its successor needs: {why}. Unplug the port in the cloud, then resume the run",
+        port.id
+    ))
 }
 
 async fn resize(

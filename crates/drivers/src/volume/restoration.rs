@@ -4,8 +4,9 @@
 //! A backup would outlive its volume, but needs a service that many clouds lack. A snapshot needs none. Cinder returns a
 //! volume to its newest snapshot only, at its size of then, and while no server has it. So a volume that is attached is
 //! detached for it, and attached to the same server afterwards; an entry in its metadata names the server until then, also
-//! after a crash. From the return of the data on, the entry names the restoration too: its next attempt does not undo what
-//! the server has written since. The boot disk of a server cannot be detached. Cinder deletes no volume that has snapshots.
+//! after a crash. Before it is attached, another entry names the restoration, and stays: the next attempt does not undo what
+//! the server has written since, even if only the last response of this attempt was lost. The boot disk of a server cannot
+//! be detached. Cinder deletes no volume that has snapshots.
 //!
 //! A snapshot has a name with the start of the volume's id and the occasion, by which it is found again when the response
 //! to the request was lost.
@@ -24,6 +25,10 @@ use crate::driver::{Context, Driver, DriverError, Progress, Ready, Restore};
 
 /// The attribute of a ready snapshot with its size in bytes.
 const SIZE: &str = "size";
+
+/// Key in the metadata of a volume that was attached again after the return of its data: the occasion of its last
+/// restoration.
+const RETURNED: &str = "stackloom-returned";
 
 /// The end of a snapshot's name.
 fn ending(id: &str, occasion: &str) -> String {
@@ -297,20 +302,20 @@ async fn revert(
     Ok(Progress::Failed(refused))
 }
 
-/// Attaches a volume to the server that had it, or returns the progress. Ready at once if none had it.
+/// Attaches a volume to the server that had it, or returns the progress. Ready at once if none had it, or if an earlier
+/// attempt came to the end.
 async fn attach_again(
     context: &Context<'_>,
     volume: &Found,
     occasion: &str,
 ) -> Result<Progress, DriverError> {
-    let Some((server, device)) = detached_from(volume) else {
+    let Some((server, _)) = detached_from(volume) else {
         return Ok(Progress::Ready(Ready::default()));
     };
     let id = &volume.id;
     if volume.status == "available" && context.accepted.newest(ATTACH, id).is_none() {
         let storage = context.session.block_storage();
-        let from = format!("{server} {device} {occasion}");
-        storage.volume_set_metadata(id, DETACHED, &from).await?;
+        storage.volume_set_metadata(id, RETURNED, occasion).await?;
         attach(context, volume).await?;
         return Ok(Progress::Pending("the volume is being attached".to_owned()));
     }
@@ -350,6 +355,6 @@ fn detached_from(volume: &Found) -> Option<(&str, &str)> {
 
 /// True if a restoration has returned a volume's data already, in an earlier attempt.
 fn has_returned(volume: &Found, occasion: &str) -> bool {
-    let entry = volume.metadata.get(DETACHED);
-    entry.is_some_and(|entry| entry.split(' ').nth(2) == Some(occasion))
+    let entry = volume.metadata.get(RETURNED);
+    entry.is_some_and(|entry| entry == occasion)
 }

@@ -215,6 +215,7 @@ impl Attempt {
         };
         let work = self.recorded_input(other, entry.spec);
         let context = work.context(self);
+        let mut logged = String::new();
         for pause in self.pauses() {
             let progress = match why {
                 Release::MakesRoom => handover.hand_over_to_successor(&context, &id).await?,
@@ -227,7 +228,12 @@ impl Attempt {
                     let how = self.log.masked(&how);
                     return Err(Ended::infrastructure(format!("`{other}` {how}")));
                 }
-                Progress::Pending(what) => self.log.info(what).await,
+                Progress::Pending(what) => {
+                    if what != logged {
+                        self.log.info(what.clone()).await;
+                        logged = what;
+                    }
+                }
             }
             self.pause(pause).await?;
         }

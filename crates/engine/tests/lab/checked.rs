@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use api::{Run, RunState, StepState};
+use api::{Event, EventBody, Run, RunState, StepState};
 use engine::Changes;
 use lab::{ActionFault, CallFault, Fault};
 use serde_json::json;
@@ -226,6 +226,14 @@ resources:
     properties: {image: debian-12, flavor: m1.tiny, networks: [{port: {get_resource: left}}]}
 ";
 
+/// The same with a server that must be replaced.
+fn with_successor(template: &str) -> String {
+    template.replace(
+        "flavor: m1.tiny,",
+        "flavor: m1.tiny, user_data: '#!/bin/true',",
+    )
+}
+
 #[tokio::test]
 async fn a_failed_detachment_of_a_port_is_reported() {
     let bench = Bench::new().await;
@@ -247,14 +255,68 @@ async fn a_failed_detachment_of_a_port_is_reported() {
 
     // A successor does not wait forever for a port that its predecessor keeps.
     bench.lab.faults().add(fails("detach_interface", None));
-    let successor = other.replace(
-        "flavor: m1.tiny,",
-        "flavor: m1.tiny, user_data: '#!/bin/true',",
-    );
-    let run = bench.update(&deployment, to(&successor)).await;
+    let run = bench.update(&deployment, to(&with_successor(&other))).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     let error = error_of(&run, "web:create");
     assert!(error.contains("which its successor needs"), "{error}");
+}
+
+#[tokio::test]
+async fn a_successor_does_not_wait_for_a_port_of_a_locked_server() {
+    let bench = Bench::new().await;
+    let deployment = bench.deployed(TWO_PORTS).await;
+    let ids = bench.ids(&deployment).await;
+    let compute = bench.actor.session.compute();
+    let answer = compute.server_set_power(&ids["web"], "lock").await;
+    answer.unwrap();
+    let successor = with_successor(TWO_PORTS);
+    let run = bench.update(&deployment, to(&successor)).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    let error = error_of(&run, "web:create");
+    let words = format!(
+        "still has port {}, which its successor needs: ",
+        ids["left"]
+    );
+    let locked = format!("Instance {} is locked", ids["web"]);
+    assert!(error.contains(&words) && error.contains(&locked), "{error}");
+
+    let answer = compute.server_set_power(&ids["web"], "unlock").await;
+    answer.unwrap();
+    bench.engine.resume(&bench.actor, &run.id).await.unwrap();
+    bench.until_state(&run.id, RunState::Succeeded).await;
+    assert_ne!(bench.ids(&deployment).await["web"], ids["web"]);
+    assert_eq!(bench.servers(), 1);
+}
+
+#[tokio::test]
+async fn a_successor_waits_for_a_port_while_its_predecessor_has_a_task() {
+    let bench = Bench::new().await;
+    let deployment = bench.deployed(TWO_PORTS).await;
+    let id = bench.ids(&deployment).await["web"].clone();
+    let compute = bench.actor.session.compute();
+    let mut busy = compute.server_get(&id).await.unwrap();
+    busy.task_state = Some("image_uploading".into());
+    let shown = json!({"server": busy}).to_string();
+    let path = format!("*/servers/{id}");
+    let shows = answered("compute", "GET", &path, 200, &shown);
+    let message = format!(
+        "Cannot 'detach_interface' instance {id} while it is in task_state image_uploading"
+    );
+    let refusal = json!({"conflictingRequest": {"code": 409, "message": message}}).to_string();
+    let refuses = answered("compute", "DELETE", "*/os-interface/*", 409, &refusal);
+    for fault in [shows, refuses] {
+        bench.lab.faults().add(Fault::Call(fault));
+    }
+    let changes = to(&with_successor(TWO_PORTS));
+    let update = bench.engine.update(&bench.actor, &deployment, changes);
+    let run = update.await.unwrap().run;
+    let says_why =
+        |event: &Event| matches!(&event.body, EventBody::Log(line) if line.text.contains(&message));
+    bench.until(&run, says_why).await;
+    bench.lab.faults().clear();
+    let run = bench.end_of(&run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.servers(), 1);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Snapshots of volumes, which are detached while they return to one.
 
+use lab::Damage;
 use openstack::block_storage::Volume;
 
 use super::*;
@@ -148,6 +149,36 @@ async fn a_volume_that_its_server_has_again_does_not_return_twice() {
     let volume = bench.volume(&ids["disk"]).await;
     assert_eq!(volume.attachments[0].server_id, ids["web"]);
     assert!(!volume.metadata.contains_key("stackloom-detached"));
+
+    // Another restoration returns it.
+    let run = bench.restore(&deployment, &taken.id).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.reverts(), 2);
+}
+
+#[tokio::test]
+async fn a_volume_does_not_return_twice_if_only_the_last_answer_is_lost() {
+    let bench = Bench::new().await;
+    let deployment = bench.deployed(&with_volume()).await;
+    let ids = bench.ids(&deployment).await;
+    let taken = bench.take(&deployment, "one").await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("block-storage".into()),
+        method: Some("DELETE".into()),
+        path: Some("*/metadata/stackloom-detached".into()),
+        nth: Some(1),
+        damage: Some(Damage::CutAfter),
+        ..CallFault::default()
+    }));
+    let run = bench.restore(&deployment, &taken.id).await;
+    assert_eq!(
+        (run.state, steps(&run)["disk:restore"]),
+        (RunState::Succeeded, (StepState::Succeeded, 2)),
+        "{run:#?}"
+    );
+    assert_eq!(bench.reverts(), 1);
+    let volume = bench.volume(&ids["disk"]).await;
+    assert_eq!(volume.attachments[0].server_id, ids["web"]);
 
     // Another restoration returns it.
     let run = bench.restore(&deployment, &taken.id).await;
