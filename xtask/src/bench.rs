@@ -49,7 +49,7 @@ enum Figure {
     Page,
     /// Memory of an idle server.
     Memory,
-    /// Times in the browser: planning, dragging, a keystroke.
+    /// Times in the browser: planning, a keystroke, a list of 1,000 deployments.
     Browser,
     /// Processor time of gestures on a canvas with many nodes, beside that of React Flow.
     Canvas,
