@@ -21,7 +21,7 @@ use leptos::prelude::*;
 use super::{Dragged, Scene};
 
 /// Width of the margin around the view, in CSS pixels. Smaller pans change no element.
-const MARGIN_PX: f64 = 200.0;
+const MARGIN_PX: f64 = 100.0;
 /// Below this zoom, names on cards are too small to be read.
 const PAINTED_BELOW: f64 = 0.35;
 /// Number of nodes in view above which small nodes are painted.
