@@ -31,7 +31,7 @@ pub use drop::add;
 pub use duplicate::{connect_twins, duplicate};
 pub use names::{free_cidr, free_cidrs, unique_name};
 pub use onto::drop_item;
-pub use reconnect::{LineEnd, other_ends, reconnect};
+pub use reconnect::{LineEnd, has_movable_start, other_ends, reconnect};
 pub use shift::{nudge, shift};
 pub use usual::{Recent, usual_flavor, usual_image};
 

@@ -4,8 +4,8 @@ use hot::{document::Edit, expr::Expr, template::Resource};
 use serde_json::json;
 
 use super::{
-    CommandInput, Proposal, Refusal, append, connect, disconnect, get_resource, property_path,
-    subnet_for,
+    CommandInput, Proposal, Refusal, append, connect, connection, disconnect, get_resource,
+    property_path, subnet_for,
 };
 use crate::drawing::{Edge, EdgeKind, NodeKind, interfaces, plain_reference};
 
@@ -24,6 +24,15 @@ impl LineEnd {
         match self {
             LineEnd::From => &edge.from,
             LineEnd::To => &edge.to,
+        }
+    }
+
+    /// The end at the other side.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            LineEnd::From => LineEnd::To,
+            LineEnd::To => LineEnd::From,
         }
     }
 }
@@ -51,6 +60,19 @@ pub fn other_ends(input: &CommandInput<'_>, edge: &Edge, end: LineEnd) -> Vec<St
         .filter(|name| reconnect(input, edge, end, name).is_ok())
         .cloned()
         .collect()
+}
+
+/// True if the start of an edge can be moved, to a node that takes the reference.
+///
+/// The start stays if a pass adds the line, if the node needs the reference, if a part of the node has it, and if it is in
+/// `depends_on` or in a larger value.
+pub fn has_movable_start(input: &CommandInput<'_>, edge: &Edge) -> bool {
+    if edge.kind == EdgeKind::RouterInterface {
+        return !edge.ghost;
+    }
+    let connection = connection(input.template, input.drawing, edge);
+    connection.is_some_and(|one| one.resource == edge.from && one.field.is_some())
+        && disconnect(input, edge).is_ok()
 }
 
 /// The reference moves from one resource to another, with the settings beside it, such as an address.

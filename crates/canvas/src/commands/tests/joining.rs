@@ -444,6 +444,47 @@ fn the_start_of_a_line_moves_to_another_resource() {
 }
 
 #[test]
+fn a_line_has_a_movable_start_where_its_node_has_the_reference_and_can_do_without_it() {
+    let text = TWO_TIER.replace(
+        "  mystery:",
+        "  later: {type: OS::Heat::RandomString, depends_on: [edge, web]}
+  volume: {type: OS::Cinder::Volume, properties: {size: 1}}
+  copy: {type: OS::Cinder::Volume, properties: {name: {list_join: [\"\", [{get_resource: volume}]]}, size: 1}}
+  thing: {type: OS::Unknown::Thing}
+  port:
+    type: OS::Neutron::Port
+    properties: {network: {get_resource: front}, value_specs: {of: {get_resource: thing}}}
+  db: {type: OS::Nova::Server, properties: {networks: [{port: {get_resource: port}}]}}
+  mystery:",
+    );
+    let hands = TestEditor::on(&text);
+    for (from, to, is_movable) in [
+        ("edge", "back", true),
+        ("router", "front", true),
+        ("router", crate::drawing::INTERNET, true),
+        ("mystery", "web", true),
+        // The order of creation.
+        ("later", "edge", false),
+        // A part of a text.
+        ("copy", "volume", false),
+        // A value of the server's port.
+        ("db", "thing", false),
+    ] {
+        hands.with(|input| {
+            let mut edges = input.drawing.edges().iter();
+            let edge = edges.find(|edge| edge.from == from && edge.to == to);
+            let edge = edge.unwrap_or_else(|| panic!("a line from {from} to {to}"));
+            assert_eq!(has_movable_start(input, edge), is_movable, "{from} to {to}");
+            let others = other_ends(input, edge, LineEnd::From);
+            assert!(
+                is_movable || others.is_empty(),
+                "{from} to {to}: {others:?}"
+            );
+        });
+    }
+}
+
+#[test]
 fn a_cable_keeps_its_address_on_another_server() {
     let text = "heat_template_version: 2021-04-16
 resources:
