@@ -1,6 +1,6 @@
 // Connecting resources: by drop, by a drawn line, by a tag, and by keyboard. The template's text has the effect.
-import { expect, test, type Page } from '@playwright/test';
-import { api, canvasReady, centre, dragFromPalette, drag, login, node, openDesign, shoot, watchConsole } from './support/app.ts';
+import { expect, test, type Locator, type Page } from '@playwright/test';
+import { api, canvasReady, centre, dragFromPalette, drag, login, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
 
 const TEMPLATE = `heat_template_version: 2021-04-16
 resources:
@@ -35,6 +35,14 @@ async function open(page: Page, template = TEMPLATE): Promise<() => Promise<stri
 async function connect(page: Page, from: string, to: string): Promise<void> {
   await node(page, from).hover({ position: { x: 30, y: 20 } });
   await drag(page, await centre(node(page, from).locator('.handle')), await centre(node(page, to)));
+}
+
+/** The middle of a line, on the page. */
+async function middleOf(line: Locator): Promise<Point> {
+  return line.locator('.line-ink').evaluate((path: SVGPathElement) => {
+    const point = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM()!);
+    return { x: point.x, y: point.y };
+  });
 }
 
 /** The structure of a resource in the stored text, without spaces. */
@@ -205,10 +213,7 @@ resources:
   const stored = await open(page, template);
   const inspector = page.getByRole('complementary', { name: 'Inspector' });
   const line = page.locator('.line[data-from="edge"][data-to="back"]');
-  const middle = await line.locator('.line-ink').evaluate((path: SVGPathElement) => {
-    const point = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM()!);
-    return { x: point.x, y: point.y };
-  });
+  const middle = await middleOf(line);
   await page.mouse.click(middle.x, middle.y);
   await expect(line).toHaveAttribute('data-selected', 'true');
   await expect(inspector.getByRole('heading', { name: 'Connection: edge to back' })).toBeVisible();
@@ -359,4 +364,81 @@ resources:
   await page.keyboard.press('Control+d');
   await page.getByRole('status').getByRole('button', { name: 'Connect' }).click();
   await expect.poll(async () => compact(await stored())).toMatch(/get_resource: nginx_2/);
+});
+
+test('the start of a selected line moves to another server with its address, and only there', async ({ page }) => {
+  await login(page);
+  const template = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  back: {type: OS::Neutron::Net}
+  side: {type: OS::Neutron::Net}
+  one:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      networks: [{network: {get_resource: front}}, {network: {get_resource: back}, fixed_ip: 10.0.0.7}]
+  two: {type: OS::Nova::Server, properties: {flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
+  word: {type: OS::Heat::RandomString, depends_on: two}
+`;
+  const stored = await open(page, template);
+  const canvas = page.getByTestId('canvas');
+  const line = page.locator('.line[data-from="one"][data-to="back"]');
+  const grip = canvas.locator('[data-start]');
+  const dragStartTo = async (target: Locator) => {
+    const start = await centre(grip);
+    const end = await centre(target);
+    await page.mouse.move(start.x, start.y);
+    await page.mouse.down();
+    await page.mouse.move((start.x + end.x) / 2, (start.y + end.y) / 2, { steps: 8 });
+    await page.mouse.move(end.x, end.y, { steps: 8 });
+    await expect(canvas).toHaveAttribute('data-doing', 'connecting');
+  };
+  await expect(line).toHaveCount(1);
+  await expect(grip, 'without a selected line, the start has the connection handle of the server').toHaveCount(0);
+  const middle = await middleOf(line);
+  await page.mouse.click(middle.x, middle.y);
+  await expect(grip).toHaveCount(1);
+
+  // The drag shows where the line can start, and Escape ends it.
+  await dragStartTo(node(page, 'two'));
+  await expect(node(page, 'two')).toHaveAttribute('data-aim', 'accepted');
+  await expect(canvas.locator('.hint')).toHaveText('Connect two to back instead of one');
+  await expect(canvas.locator('.thread')).toHaveCount(1);
+  await expect(node(page, 'two')).not.toHaveAttribute('data-dim');
+  await expect(node(page, 'back')).not.toHaveAttribute('data-dim');
+  await expect(node(page, 'side')).toHaveAttribute('data-dim', 'true');
+  await shoot(page, 'start');
+  await page.keyboard.press('Escape');
+  await expect(canvas).toHaveAttribute('data-doing', 'idle');
+  await page.mouse.up();
+  await expect(line).toHaveAttribute('data-selected', 'true');
+
+  // Another network refuses it, with the reason.
+  await dragStartTo(node(page, 'side'));
+  await expect(node(page, 'side')).toHaveAttribute('data-aim', 'refused');
+  await expect(canvas.locator('.hint[data-refused]')).toContainText('Networks are joined by a router');
+  await page.mouse.up();
+  await expect(canvas).toHaveAttribute('data-doing', 'idle');
+  await expect(line).toHaveAttribute('data-selected', 'true');
+
+  await dragStartTo(node(page, 'two'));
+  await page.mouse.up();
+  await expect(page.locator('.line[data-from="two"][data-to="back"]')).toHaveCount(1);
+  await expect(line).toHaveCount(0);
+  await expect(node(page, 'two')).toHaveAttribute('data-selected', 'true');
+  await expect(grip).toHaveCount(0);
+  await expect.poll(async () => compact(await stored())).toMatch(/two:.*get_resource: back/);
+  expect(compact(await stored())).toMatch(/two:.*fixed_ip: ?10\.0\.0\.7/);
+
+  // One undo takes back the one change.
+  await page.keyboard.press('Control+z');
+  await expect(line).toHaveCount(1);
+  await expect.poll(stored).toBe(template);
+
+  // The order of creation has no start that could move.
+  await page.getByRole('tab', { name: 'Outline' }).click();
+  await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: 'to two (depends on)' }).click();
+  await expect(page.locator('.line[data-from="word"][data-to="two"]')).toHaveAttribute('data-selected', 'true');
+  await expect(grip).toHaveCount(0);
 });

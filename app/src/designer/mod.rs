@@ -23,6 +23,7 @@ mod files;
 mod fixes;
 pub(crate) mod forms;
 mod gesture;
+mod grip;
 mod header;
 mod history;
 mod hover;

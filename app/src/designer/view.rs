@@ -1,6 +1,7 @@
 //! The canvas: one listener for all its elements, one transformed layer, and floating controls above it.
 
 use canvas::{
+    commands::LineEnd,
     drawing::{INTERNET, NodeKind},
     geometry::{CanvasVector, ScreenPoint, Size},
     snap,
@@ -14,6 +15,7 @@ use super::{
     controls::Controls,
     forms::{MenuPanel, Over},
     gesture::{Pointer, PressTarget},
+    grip::StartGrip,
     lines::{Labels, Lines},
     nodes::Nodes,
     painted::Painted,
@@ -92,14 +94,8 @@ pub fn Canvas(
                 PressTarget::Handle(surface::tag_of(&event).unwrap_or_default())
             }
             (_, true) => PressTarget::Background,
-            (0, _) if surface::attribute_of(&event, "data-end").is_some() => {
-                PressTarget::End(surface::attribute_of(&event, "data-end").unwrap_or_default())
-            }
-            (0, _) => match (
-                surface::attribute_of(&event, "data-handle"),
-                under(&event, at),
-            ) {
-                (Some(name), _) => PressTarget::Handle(name),
+            (0, _) => match (grip_at(&event), under(&event, at)) {
+                (Some(grip), _) => grip,
                 (None, Some(name)) if event.shift_key() && is_frame(workspace, &name) => {
                     PressTarget::Marquee(Some(name))
                 }
@@ -258,6 +254,7 @@ pub fn Canvas(
                 <Nodes scene=workspace.scene stage />
                 <Lines scene=workspace.scene stage />
                 <Labels scene=workspace.scene stage />
+                <StartGrip workspace />
                 <svg class="lines" data-layer="thread" aria-hidden="true">
                     {move || pointer.connection_line.get().map(|line| view! { <path class="thread" d=line.path /> })}
                 </svg>
@@ -298,6 +295,16 @@ pub fn Canvas(
             <p class="sr-only" aria-live="polite">{move || workspace.spoken.get()}</p>
         </div>
     }
+}
+
+/// The end of a line or the connection handle at an event.
+fn grip_at(event: &web_sys::Event) -> Option<PressTarget> {
+    let end = |attribute: &str, end: LineEnd| {
+        surface::attribute_of(event, attribute).map(|id| PressTarget::End(id, end))
+    };
+    end("data-start", LineEnd::From)
+        .or_else(|| end("data-end", LineEnd::To))
+        .or_else(|| surface::attribute_of(event, "data-handle").map(PressTarget::Handle))
 }
 
 /// Node to drag: a tag or a line can be selected itself, but a drag moves its owner.

@@ -38,13 +38,14 @@ impl Pointer {
     pub(super) fn reconnection(
         self,
         edge: &Edge,
+        end: LineEnd,
         at: ScreenPoint,
     ) -> Option<Result<Proposal, Refusal>> {
         let over = self
             .over(at)
             .filter(|name| *name != edge.from && *name != edge.to)?;
         self.workspace
-            .with_input(|input| commands::reconnect(input, edge, LineEnd::To, &over))
+            .with_input(|input| commands::reconnect(input, edge, end, &over))
     }
 
     /// The node of a resource, or the node that it is a part of.

@@ -49,8 +49,9 @@ pub enum PressTarget {
     Node(String),
     /// The connection handle of a node, by the node's name.
     Handle(String),
-    /// The end of a line, by the id of its edge. At its start is the connection handle of a node.
-    End(String),
+    /// An end of a line, by the id of its edge. The start of the selected line only: at the starts of others are the
+    /// connection handles of nodes.
+    End(String, LineEnd),
 }
 
 #[derive(Clone, Debug)]
@@ -73,6 +74,7 @@ enum State {
     },
     Reconnecting {
         edge: Edge,
+        end: LineEnd,
     },
     Marking {
         at: ScreenPoint,
@@ -243,7 +245,7 @@ impl Pointer {
                 }
             }
             State::Pressed {
-                grip: PressTarget::End(id),
+                grip: PressTarget::End(id, _),
                 ..
             } => {
                 let line = workspace
@@ -277,7 +279,7 @@ impl Pointer {
                 }
                 None => {}
             },
-            State::Reconnecting { edge } => match self.reconnection(&edge, at) {
+            State::Reconnecting { edge, end } => match self.reconnection(&edge, end, at) {
                 Some(Ok(proposal)) => {
                     workspace.apply(&proposal);
                 }
@@ -342,7 +344,7 @@ impl Pointer {
                 self.prepare_routes();
                 State::Connecting { from }
             }
-            PressTarget::End(id) => {
+            PressTarget::End(id, end) => {
                 let edge = workspace
                     .drawing
                     .with_untracked(|drawing| drawing.edge(&id).cloned());
@@ -351,14 +353,14 @@ impl Pointer {
                     return;
                 };
                 let ends = workspace.with_input(|input| {
-                    commands::other_ends(input, &edge, LineEnd::To)
+                    commands::other_ends(input, &edge, end)
                         .into_iter()
-                        .chain([edge.from.clone()])
+                        .chain([end.opposite().of(&edge).to_owned()])
                         .collect::<HashSet<String>>()
                 });
                 workspace.eligible.set(ends.map(Arc::new));
                 self.prepare_routes();
-                State::Reconnecting { edge }
+                State::Reconnecting { edge, end }
             }
             PressTarget::Node(name) => {
                 let movable = workspace.drawing.with_untracked(|drawing| {
@@ -428,10 +430,11 @@ impl Pointer {
                 let over = self.over(at).filter(|name| *name != from);
                 show(workspace, answer.as_ref(), over);
             }
-            State::Reconnecting { edge } => {
+            State::Reconnecting { edge, end } => {
                 let to = workspace.view.get_untracked().to_canvas(at);
-                self.draw_line(&self.owner(&edge.from).unwrap_or_default(), to);
-                let answer = self.reconnection(&edge, at);
+                let fixed = self.owner(end.opposite().of(&edge));
+                self.draw_line(&fixed.unwrap_or_default(), to);
+                let answer = self.reconnection(&edge, end, at);
                 show(workspace, answer.as_ref(), self.over(at));
             }
             State::Marking { at: start } => self.marquee.set(Some(self.area(start, at))),
