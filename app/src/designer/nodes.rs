@@ -433,13 +433,15 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
     let selected = stage.selected(&part.name);
     let state = stage.state(&part.name);
     let tally = stage.tally(&part.name);
+    let named = if part.label == part.name {
+        format!("{} {}", part.title, part.name)
+    } else {
+        format!("{} {}, {}", part.title, part.name, part.label)
+    };
     let label = match (&part.ghost, &part.off) {
-        (Some(why), _) => format!("{} {}: {why}", part.title, part.name),
-        (None, Some(condition)) => {
-            format!("{} {}, {}", part.title, part.name, left_out(condition))
-        }
-        _ if part.label == part.name => format!("{} {}", part.title, part.name),
-        _ => format!("{} {}, {}", part.title, part.name, part.label),
+        (Some(why), _) => format!("{named}: {why}"),
+        (None, Some(condition)) => format!("{named}, {}", left_out(condition)),
+        _ => named,
     };
     let is_off = part.off.is_some();
     let icon = icon_name(&part.resource_type, part.category);
