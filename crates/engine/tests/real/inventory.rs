@@ -152,7 +152,9 @@ impl Look {
                 .filter(|port| port["device_id"] == server["id"]);
             own.count()
         };
+        // Nova lists a server that it has deleted for some moments.
         self.all("server")
+            .filter(|one| one["status"] != "DELETED")
             .map(|one| {
                 line("server", json!({
                     "name": one["name"], "status": one["status"], "flavor": one["flavor"]["original_name"],
