@@ -50,6 +50,20 @@ function compact(text: string): string {
   return text.replace(/\s+/g, ' ');
 }
 
+/** Two servers in a network. One of them is in another network, too. */
+const twoServers = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  back: {type: OS::Neutron::Net}
+  side: {type: OS::Neutron::Net}
+  one:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      networks: [{network: {get_resource: front}}, {network: {get_resource: back}, fixed_ip: 10.0.0.7}]
+  two: {type: OS::Nova::Server, properties: {flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
+`;
+
 test('every pair with an attachment is joined by a drawn line', async ({ page }) => {
   const complaints = watchConsole(page);
   await login(page);
@@ -245,19 +259,7 @@ resources:
 
 test('both ends of a line and its values are changed in its form by keyboard', async ({ page }) => {
   await login(page);
-  const template = `heat_template_version: 2021-04-16
-resources:
-  front: {type: OS::Neutron::Net}
-  back: {type: OS::Neutron::Net}
-  side: {type: OS::Neutron::Net}
-  one:
-    type: OS::Nova::Server
-    properties:
-      flavor: m1.tiny
-      networks: [{network: {get_resource: front}}, {network: {get_resource: back}, fixed_ip: 10.0.0.7}]
-  two: {type: OS::Nova::Server, properties: {flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
-`;
-  const stored = await open(page, template);
+  const stored = await open(page, twoServers);
   const inspector = page.getByRole('complementary', { name: 'Inspector' });
   const select = async (name: string) => {
     await page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name }).focus();
@@ -368,20 +370,7 @@ resources:
 
 test('the start of a selected line moves to another server with its address, and only there', async ({ page }) => {
   await login(page);
-  const template = `heat_template_version: 2021-04-16
-resources:
-  front: {type: OS::Neutron::Net}
-  back: {type: OS::Neutron::Net}
-  side: {type: OS::Neutron::Net}
-  one:
-    type: OS::Nova::Server
-    properties:
-      flavor: m1.tiny
-      networks: [{network: {get_resource: front}}, {network: {get_resource: back}, fixed_ip: 10.0.0.7}]
-  two: {type: OS::Nova::Server, properties: {flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
-  word: {type: OS::Heat::RandomString, depends_on: two}
-`;
-  const stored = await open(page, template);
+  const stored = await open(page, `${twoServers}  word: {type: OS::Heat::RandomString, depends_on: two}\n`);
   const canvas = page.getByTestId('canvas');
   const line = page.locator('.line[data-from="one"][data-to="back"]');
   const grip = canvas.locator('[data-start]');

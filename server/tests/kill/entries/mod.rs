@@ -11,7 +11,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    convert::Infallible,
     sync::{
         Arc,
         atomic::{AtomicU8, Ordering},
@@ -21,17 +20,18 @@ use std::{
 
 use lab::{CallFault, Fault, Lab, LabConfig};
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use serde_json::{Value, json};
-use store::SealedKind;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    LOOK_EVERY, clouds_file, demo, demo_session,
+    clouds_file, demo,
     program::{self, Program},
-    setting, stand_in, text, until,
+    setting, stand_in, text,
 };
-use template::{ALL_SERVERS, MEMBER, SERVERS, template, updated_template};
+use checks::has_steps;
 
+mod checks;
+mod runs;
 mod template;
 
 /// Minimum number of steps of the deployment.
@@ -47,7 +47,7 @@ const INSIDE: [&str; 6] = [
     "bastion:close",
 ];
 
-/// Steps of a repair of [`DELETED`].
+/// Steps of a repair of `DELETED`.
 const REPAIRING: [&str; 4] = [
     "app:create",
     "setup:configure",
@@ -64,9 +64,6 @@ const WAIT: &str = "wait:create";
 /// Steps of an update.
 const UPDATING: [&str; 4] = ["web1:create", "web1:delete-old", HOOK, WAIT];
 
-/// Servers that are deleted behind the program's back: the private one, whose software is set up again, and one with a volume.
-const DELETED: [&str; 2] = ["app", "web1"];
-
 /// Changes of the servers' power, each with the state that they have then.
 const POWER: [(&str, &str); 2] = [("suspend", "SUSPENDED"), ("resume", "ACTIVE")];
 
@@ -82,12 +79,6 @@ const ALWAYS: [&str; 6] = [
     "update",
     "snapshot",
 ];
-
-/// A command on a public and on a private server.
-const PLAYBOOK: &str = "- hosts: all
-  tasks:
-    - ping:
-";
 
 /// Start of the addresses of signals. The test sends them to the program's own address.
 const SIGNALS: &str = "http://stackloom.test";
@@ -202,151 +193,12 @@ impl Scene {
         scene
     }
 
-    async fn deploy(&self, name: &str) -> Value {
-        let files = json!({"member.yaml": MEMBER});
-        let deployment = json!({"name": name, "template": template(), "files": files});
-        self.program.post("/api/v1/deployments", &deployment).await
-    }
-
     /// Waits for the end of a run, which succeeds, and keeps the number of its entries. Returns the run.
     async fn undisturbed(&mut self, kind: &'static str, run: &str) -> Value {
         let whole = Box::pin(self.program.until_stored(run, usize::MAX));
         let stored = self.helped(run, whole).await;
         self.entries.insert(kind, stored.entries);
         self.succeeded(run, "undisturbed").await
-    }
-
-    /// Begins a command. Returns the run.
-    async fn command(&self, started: &Value) -> String {
-        let path = format!(
-            "/api/v1/deployments/{}/command",
-            text(started, "deployment")
-        );
-        let command = json!({"servers": ["app", "web0"], "playbook": PLAYBOOK});
-        text(&self.program.post(&path, &command).await, "run")
-    }
-
-    /// Begins a suspension (`suspend`) or a resumption (`resume`). Returns the run.
-    async fn begin(&self, started: &Value, change: &str) -> String {
-        let path = format!(
-            "/api/v1/deployments/{}/{change}",
-            text(started, "deployment")
-        );
-        text(&self.program.post(&path, &json!({})).await, "run")
-    }
-
-    /// Begins to give the group a size. Returns the run.
-    async fn scale(&self, started: &Value, size: usize) -> String {
-        let deployment = text(started, "deployment");
-        let path = format!("/api/v1/deployments/{deployment}/groups/farm/scale");
-        let scaled = self.program.post(&path, &json!({"size": size})).await;
-        text(&scaled, "run")
-    }
-
-    /// Deletes [`DELETED`] behind the program's back, and begins to repair what a check finds. Returns the run.
-    async fn repair(&self, started: &Value) -> String {
-        let path = format!("/api/v1/deployments/{}", text(started, "deployment"));
-        let shown = self.program.get(&path).await;
-        let resources = shown["resources"].as_array().unwrap().iter();
-        let session = Box::pin(demo_session(&clouds_file(&self.lab))).await;
-        for server in resources.filter(|one| DELETED.iter().any(|name| one["name"] == *name)) {
-            let id = text(server, "physical_id");
-            session.compute().server_delete(&id).await.unwrap();
-            let is_gone = || self.lab.model(|model| model.servers.get(&id).is_none());
-            until("the server is gone", is_gone).await;
-        }
-        let check = format!("{path}/check");
-        let check = self.program.post(&check, &json!({})).await;
-        let seen = json!({"check": check["id"]});
-        let repair = self.program.post(&format!("{path}/repair"), &seen).await;
-        text(&repair, "run")
-    }
-
-    /// Begins an update that waits at its hook. Returns the run.
-    async fn update(&self, started: &Value) -> String {
-        let hooks = "resource_registry: {resources: {wait: {hooks: pre-create}}}\n";
-        let update = json!({
-            "name": "updated",
-            "template": updated_template(),
-            "files": {"member.yaml": MEMBER, "hooks.yaml": hooks},
-            "environments": ["hooks.yaml"],
-        });
-        let path = format!("/api/v1/deployments/{}", text(started, "deployment"));
-        text(&self.program.put(&path, &update).await, "run")
-    }
-
-    /// Cancels an update that waits at its hook, and begins to roll it back. Returns the run that rolls back.
-    async fn roll_back(&self, started: &Value) -> String {
-        let update = self.update(started).await;
-        self.program.until_begun(&update, "hook").await;
-        self.program.cancel(&update).await;
-        self.program.until_over(&update).await;
-        let deployment = text(started, "deployment");
-        let path = format!("/api/v1/deployments/{deployment}/rollback");
-        text(&self.program.post(&path, &json!({})).await, "run")
-    }
-
-    /// Begins a snapshot. Returns the run, whose id is that of the snapshot, too.
-    async fn snapshot(&self, started: &Value) -> String {
-        let path = snapshots(started);
-        let begun = self.program.post(&path, &json!({"name": "before"})).await;
-        text(&begun, "run")
-    }
-
-    /// Begins the restoration of a snapshot. Returns the run.
-    async fn restore(&self, started: &Value, snapshot: &str) -> String {
-        let path = format!("{}/{snapshot}/restore", snapshots(started));
-        text(&self.program.post(&path, &json!({})).await, "run")
-    }
-
-    /// Begins to undeploy. Returns the run.
-    async fn undeploy(&self, started: &Value) -> String {
-        let deployment = text(started, "deployment");
-        let path = format!("/api/v1/deployments/{deployment}");
-        text(&self.program.delete(&path).await, "run")
-    }
-
-    /// Waits for something of a run. Meanwhile a user releases the run where it waits at its hook, and a server signals where it
-    /// waits for that.
-    async fn helped<T>(&self, run: &str, wait: impl Future<Output = T>) -> T {
-        tokio::select! {
-            done = wait => done,
-            never = Box::pin(self.helps(run)) => match never {},
-        }
-    }
-
-    async fn helps(&self, run: &str) -> Infallible {
-        let path = format!("/api/v1/runs/{run}");
-        loop {
-            let shown = self.program.get(&path).await;
-            let steps = shown["steps"].as_array().unwrap().iter();
-            for step in steps.filter(|step| step["state"] == "running") {
-                if step["id"] == HOOK {
-                    let hook = json!({"step": HOOK});
-                    let status = self.program.status(&format!("{path}/release"), &hook).await;
-                    // The run can have gone on meanwhile.
-                    assert!(matches!(status.as_u16(), 202 | 409), "{status}");
-                } else if step["id"] == WAIT {
-                    let address = self.signal_address(&text(&shown, "deployment")).await;
-                    let signal = json!({"id": "web1"});
-                    let status = self.program.status(&address, &signal).await;
-                    assert!(status.is_success(), "{status}");
-                }
-            }
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-    }
-
-    /// Path and query of the address of signals.
-    async fn signal_address(&self, deployment: &str) -> String {
-        let shown = self
-            .program
-            .get(&format!("/api/v1/deployments/{deployment}"))
-            .await;
-        let output = text(&shown["outputs"]["signal"], "value");
-        let signal: Value = serde_json::from_str(&output).unwrap();
-        let address = text(&signal, "alarm_url");
-        address.strip_prefix(SIGNALS).unwrap().to_owned()
     }
 
     /// Kills the program when a run has stored its n-th entry, starts it again, and waits for the end of the run.
@@ -363,95 +215,6 @@ impl Scene {
             stored.entries,
             begun.elapsed().as_secs_f32()
         );
-    }
-
-    /// The run, which has succeeded.
-    async fn succeeded(&self, run: &str, label: &str) -> Value {
-        let ended = self.program.get(&format!("/api/v1/runs/{run}")).await;
-        assert_eq!(ended["state"], "succeeded", "{label}: {ended:#}");
-        ended
-    }
-
-    /// The kinds of the project's resources in the cloud, one per resource.
-    fn kinds(&self) -> Vec<String> {
-        let left = self.left();
-        let mut kinds: Vec<String> = left
-            .iter()
-            .filter_map(|one| one.split(' ').next())
-            .map(str::to_owned)
-            .collect();
-        kinds.sort_unstable();
-        kinds
-    }
-
-    fn left(&self) -> Vec<String> {
-        self.lab.leftovers().remove("demo").unwrap_or_default()
-    }
-
-    /// Number of servers of which only the host key is pinned that they made themselves.
-    fn own_host_keys(&self) -> usize {
-        // While both keys are pinned, there is a comma between them.
-        let is_own = |value: &String| value.ends_with(" own") && !value.contains(',');
-        self.lab.model(|model| {
-            let servers = model.servers.iter();
-            servers
-                .filter(|server| server.metadata.values().any(is_own))
-                .count()
-        })
-    }
-
-    /// Checks that a run has succeeded, and that it left what is deployed and nothing else.
-    async fn all_is_there_once(&self, run: &str, label: &str) {
-        self.are_there_once(&self.kinds, run, label).await;
-    }
-
-    /// Checks that a run has succeeded, and that it left resources of these kinds and nothing else.
-    async fn are_there_once(&self, kinds: &[String], run: &str, label: &str) {
-        self.succeeded(run, label).await;
-        assert_eq!(self.kinds(), kinds, "{label}: {:?}", self.left());
-        let tokens = self.program.sealed(SealedKind::Run).await;
-        assert_eq!(tokens, 0, "{label}: the token is left in the database");
-        assert!(self.own_host_keys() >= 2, "{label}: of app and web0");
-    }
-
-    /// Checks that all servers have this state in the cloud.
-    async fn servers_are(&self, started: &Value, state: &str, label: &str) {
-        let path = format!(
-            "/api/v1/deployments/{}/servers",
-            text(started, "deployment")
-        );
-        let servers = self.program.get(&path).await;
-        let servers = servers.as_array().unwrap();
-        assert_eq!(servers.len(), ALL_SERVERS, "{label}: {servers:#?}");
-        let is_so = servers.iter().all(|server| server["status"] == state);
-        assert!(is_so, "{label}: not all are {state}: {servers:#?}");
-    }
-
-    /// Checks that the run of a snapshot has succeeded, and that there is one image of each server, one snapshot of each volume
-    /// and nothing else that is new.
-    async fn is_taken_once(&self, started: &Value, snapshot: &str, label: &str) {
-        self.succeeded(snapshot, label).await;
-        let all = self.program.get(&snapshots(started)).await;
-        let mut all = all.as_array().unwrap().iter();
-        let taken = all.find(|one| one["id"] == snapshot).unwrap();
-        let parts = taken["parts"].as_array().unwrap().iter();
-        let ids: BTreeSet<&str> = parts
-            .map(|part| part["snapshot_id"].as_str().unwrap())
-            .collect();
-        let new = [["image"; ALL_SERVERS].as_slice(), &["snapshot"; SERVERS]].concat();
-        assert_eq!(ids.len(), new.len(), "{label}: {taken:#}");
-        let mut expected = self.kinds.clone();
-        expected.extend(new.into_iter().map(str::to_owned));
-        expected.sort_unstable();
-        assert_eq!(self.kinds(), expected, "{label}: {:?}", self.left());
-    }
-
-    async fn nothing_is_left(&self, label: &str) {
-        assert_eq!(self.left(), Vec::<String>::new(), "{label}");
-        for kind in [SealedKind::Run, SealedKind::Vault] {
-            let sealed = self.program.sealed(kind).await;
-            assert_eq!(sealed, 0, "{label}: {kind:?} is left in the database");
-        }
     }
 
     /// True if one of these runs has an n-th entry when nothing disturbs it.
@@ -539,15 +302,6 @@ impl Scene {
     /// Number of entries of the longest run.
     fn longest(&self) -> usize {
         self.entries.values().copied().max().unwrap()
-    }
-}
-
-/// Fails unless a run has these steps.
-fn has_steps(run: &Value, ids: &[&str]) {
-    let steps = run["steps"].as_array().unwrap();
-    for id in ids {
-        let has_it = steps.iter().any(|step| step["id"] == *id);
-        assert!(has_it, "no {id}: {steps:#?}");
     }
 }
 

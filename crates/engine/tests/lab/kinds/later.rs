@@ -253,20 +253,24 @@ async fn each_of_todays_steps_of_a_later_run_meets_a_kind_of_error_once_and_alwa
     join_all(lanes).await;
 }
 
-#[tokio::test]
-#[ignore = "many runs"]
-async fn each_step_of_a_later_run_meets_each_kind_of_error_once() {
+/// All calls meet all kinds of errors, once or always.
+async fn every_call_meets_every_kind(is_lasting: bool) {
     let each = |_: usize| -> Vec<(usize, bool)> {
-        (0..Kind::all().len()).map(|kind| (kind, false)).collect()
+        (0..Kind::all().len())
+            .map(|kind| (kind, is_lasting))
+            .collect()
     };
     join_all((0..LANES).map(|number| Box::pin(lane(number, all, each)))).await;
 }
 
 #[tokio::test]
 #[ignore = "many runs"]
+async fn each_step_of_a_later_run_meets_each_kind_of_error_once() {
+    every_call_meets_every_kind(false).await;
+}
+
+#[tokio::test]
+#[ignore = "many runs"]
 async fn each_step_of_a_later_run_meets_each_kind_of_error_always() {
-    let each = |_: usize| -> Vec<(usize, bool)> {
-        (0..Kind::all().len()).map(|kind| (kind, true)).collect()
-    };
-    join_all((0..LANES).map(|number| Box::pin(lane(number, all, each)))).await;
+    every_call_meets_every_kind(true).await;
 }
