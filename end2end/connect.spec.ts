@@ -370,7 +370,8 @@ resources:
 
 test('the start of a selected line moves to another server with its address, and only there', async ({ page }) => {
   await login(page);
-  const stored = await open(page, `${twoServers}  word: {type: OS::Heat::RandomString, depends_on: two}\n`);
+  const template = `${twoServers}  word: {type: OS::Heat::RandomString, depends_on: two}\n`;
+  const stored = await open(page, template);
   const canvas = page.getByTestId('canvas');
   const line = page.locator('.line[data-from="one"][data-to="back"]');
   const grip = canvas.locator('[data-start]');

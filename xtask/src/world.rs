@@ -14,7 +14,7 @@ use crate::children::Child;
 use crate::lab::Lab;
 use crate::restart::RestartableServer;
 use crate::server::Server;
-use crate::shell::cmd;
+use crate::shell::{self, cmd};
 use crate::{clouds, http, paths};
 
 /// Name, address and external network of each lab. Tests that run at the same time have their own lab.
@@ -189,6 +189,13 @@ pub fn install_playwright() -> Result<()> {
         bail!("there is no /usr/bin/chromium; `apt-get install chromium` brings it");
     }
     Ok(())
+}
+
+/// Checks the types of the browser tests and benches. Playwright only drops them, so a wrong name would be found by the
+/// line that uses it, minutes later.
+pub fn check_types() -> Result<()> {
+    install_playwright()?;
+    shell::run_quiet(cmd("npm", ["run", "--silent", "check"]).current_dir(end2end()))
 }
 
 fn end2end() -> PathBuf {

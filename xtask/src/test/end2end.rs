@@ -14,8 +14,9 @@ pub fn installed() -> Part {
     Part::new("playwright", 1, |_| world::install_playwright())
 }
 
-/// Builds, starts labs and servers, runs Playwright, and stops them.
+/// Checks the types of the tests, builds, starts labs and servers, runs Playwright, and stops them.
 pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
+    world::check_types()?;
     progress::run_concurrently(vec![
         docker::images(),
         build::pages(build::Profile::of_pages(options.dev)),
