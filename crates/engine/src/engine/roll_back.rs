@@ -38,6 +38,8 @@ impl Engine {
     ) -> Result<Started> {
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         if row.shown.state == DeploymentState::Running {
+            // The roll-back would be refused after the paused change was abandoned.
+            self.core.check_database_disk()?;
             self.abandon_paused_change(actor, &row).await?;
         }
         let row = self.deployment_row(&actor.tenant, deployment).await?;

@@ -229,6 +229,16 @@ impl Bench {
         self.engine = Engine::start(config, self.operator.clone()).await.unwrap();
     }
 
+    /// As [`Bench::crash`], on a disk whose free space is reserved for active runs.
+    pub async fn crash_on_full_disk(&mut self) {
+        self.engine.shutdown().await;
+        let config = Config {
+            disk_reserve_bytes: u64::MAX,
+            ..config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout)
+        };
+        self.engine = Engine::start(config, self.operator.clone()).await.unwrap();
+    }
+
     /// Restarts the engine with these keys, the newest first.
     pub async fn restart_with_keys(&mut self, keys: &[u8]) -> Result<(), Error> {
         self.engine.shutdown().await;

@@ -8,7 +8,7 @@ use lab::{CallFault, Fault};
 
 use crate::{
     bench::{Bench, PATIENCE, facts, steps},
-    update::{ONE_SERVER, another_network, another_server, servers_fail, to},
+    update::{ONE_SERVER, another_network, another_server, never_active, servers_fail, to},
 };
 
 impl Bench {
@@ -225,6 +225,38 @@ async fn a_roll_back_that_did_not_start_starts_with_the_server() {
         .unwrap();
     bench.end_of(&back.run).await;
     assert_eq!(bench.ids(&started.deployment).await, before);
+}
+
+#[tokio::test]
+async fn a_roll_back_that_an_almost_full_disk_refuses_leaves_the_paused_change() {
+    let mut bench = Bench::new().await;
+    if bench.store.is_shared() {
+        // The reserve is for a database file.
+        return;
+    }
+    let deployment = bench.deployed(ONE_SERVER).await;
+    bench.lab.faults().add(never_active("*web*"));
+    let changes = to(&another_server());
+    let update = bench
+        .engine
+        .update(&bench.actor, &deployment, changes)
+        .await;
+    let update = update.unwrap().run;
+    bench
+        .until_step(&update, "web:create", StepState::Running)
+        .await;
+    bench.actor.session.revoke().await.unwrap();
+    bench.until_state(&update, RunState::Paused).await;
+    bench.crash_on_full_disk().await;
+
+    bench.actor = bench.log_in("demo").await;
+    let back = bench
+        .engine
+        .roll_back(&bench.actor, &deployment, &facts())
+        .await;
+    assert!(matches!(back, Err(Error::DiskAlmostFull)), "{back:?}");
+    let run = bench.engine.run(&bench.tenant, &update).await.unwrap();
+    assert_eq!(run.state, RunState::Paused);
 }
 
 #[tokio::test]
