@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guide_and_the_files_of_an_installation_name_settings_that_there_are() {
+    fn the_guide_and_the_files_of_an_installation_name_existing_settings() {
         let command = Config::command();
         let variables = command.get_arguments().filter_map(clap::Arg::get_env);
         let known: Vec<_> = variables.map(|name| name.to_string_lossy()).collect();

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_guide_names_metrics_that_there_are() {
+    async fn the_guide_names_existing_metrics() {
         let (guide, text) = (include_str!("../../docs/production.md"), text().await);
         let words = guide.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_');
         let named = words.filter(|word| word.starts_with("stackloom_"));

@@ -52,7 +52,7 @@ enum Extent<'a> {
     Parent(&'a str),
 }
 
-/// The lists that contain the resources of a type. None for a type without a state.
+/// The lists that contain the resources of a type. Empty for a type without a `live` block.
 pub fn live_lists<'a>(resource_type: &str, physical_ids: &[&'a str]) -> Vec<LiveList<'a>> {
     let (Some(api), Some(of)) = (Api::of(resource_type), collection(resource_type)) else {
         return Vec::new();

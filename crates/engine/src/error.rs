@@ -177,7 +177,7 @@ pub enum Error {
     #[error("{0}")]
     Unavailable(String),
     /// The free space of the server's disk is reserved for active runs.
-    #[error("the disk of the server is almost full; what is free is reserved for active runs")]
+    #[error("the disk of the server is almost full; the free space is reserved for active runs")]
     DiskAlmostFull,
     /// No slot for the project's computations became free in time.
     #[error("this project has reached its limit of concurrent computations on templates")]
@@ -326,7 +326,7 @@ impl Error {
             Error::Cloud(_) => "Nothing was started. Try again, or ask the cloud's administrator.",
             Error::Unavailable(_) => "Try again in a minute.",
             Error::DiskAlmostFull => {
-                "Nothing was changed. Ask the server's operator to free space, then try again. Meanwhile deployments can be undeployed, and runs be cancelled and resumed."
+                "Nothing was changed. Ask the server's operator to free space, then try again. Meanwhile, deployments can be undeployed, and runs can be cancelled and resumed."
             }
             Error::ProjectComputes => "Wait until the others are done, then try again.",
             Error::ServerComputes => "Nothing was started. Try again in a few seconds.",

@@ -154,7 +154,7 @@ async fn migrated(pool: AnyPool, kind: Kind, address: Option<Arc<str>>) -> Resul
     Ok(Store::new(pool, kind, address))
 }
 
-/// The error in words for operators, who go back to an older program when a newer one disappoints.
+/// The error with a remedy for operators who start an older program after an upgrade.
 fn explained(error: MigrateError) -> sqlx::Error {
     match error {
         MigrateError::VersionMissing(number) => sqlx::Error::Configuration(

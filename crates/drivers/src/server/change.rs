@@ -79,7 +79,7 @@ async fn plug(
 }
 
 /// Detaches the ports in the template for the successor; ports created by Nova stay. A missing server has no ports. Nova
-/// refuses for as long as the server has a task. Without one, a refusal lasts, such as that of a locked server.
+/// refuses while the server has a task. Without a task, a refusal is permanent: the server is locked, for example.
 pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, DriverError> {
     let networks = Properties::of(context.properties).list("networks");
     let drawn = |port: &Port| {

@@ -17,7 +17,7 @@ pub(super) struct Named {
     pub(super) disk_images: Vec<Option<String>>,
 }
 
-/// Looks all of them up at the same time: with a distant cloud, a server would else wait for one answer after the other.
+/// Looks up all of them at the same time. With a distant cloud, a server would otherwise wait for one response after another.
 pub(super) async fn look_up(context: &Context<'_>) -> Result<Named, DriverError> {
     let properties = Properties::of(context.properties);
     let (image, flavor, disk_images, networks) = tokio::join!(

@@ -1,8 +1,8 @@
 //! The health of a deployment's software, as a part of a check: every health check of every component, over SSH.
 //!
 //! The check is a user of the bastion's rule, like a terminal. It runs in a separate task, so that a client that goes
-//! away leaves no open bastion behind. Of the output of commands, only the names of other components are told, because
-//! nothing here could mask the secrets in it.
+//! away leaves no open bastion behind. A finding has only the names of other components from the output of a command,
+//! because nothing here could mask the secrets in it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_an_output_only_the_names_of_other_components_are_told() {
+    fn a_finding_has_only_the_names_of_other_components_from_an_output() {
         let all = ["db", "proxy", "web/1/nginx", "web/12/nginx"].map(str::to_owned);
         let all = BTreeSet::from(all);
         let output = "proxy: 2 of 3 backends do not answer: web/12/nginx at 10.0.0.9:80 (no `web`), \

@@ -84,7 +84,7 @@ impl Engine {
     }
 }
 
-/// `names` are those of the deployment's resources by id.
+/// A resource in its present state, `None` if it is gone. `names` has the deployment's resources by id.
 fn live_resource(
     name: String,
     state: Option<&LiveState>,

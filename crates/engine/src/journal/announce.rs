@@ -82,7 +82,7 @@ pub async fn receive(store: Store, hub: Weak<Hub>, runs: Arc<Notify>) {
                 continue;
             }
         };
-        // What was told before, such as during an outage of the database, was not heard.
+        // Earlier notices are lost, such as those during an outage of the database.
         let mut missed = Some(Notice::Gap);
         loop {
             let notice = match missed.take() {

@@ -1,5 +1,5 @@
-//! Servers that share a database: when one takes the runs of another that is gone, what that one may still do, and requests to one
-//! about the runs of the other.
+//! Servers that share a database: the takeover of runs from a server that is gone, the end of its requests to the cloud with its
+//! lease, and requests to one server about the runs of another.
 
 use std::{
     sync::{Arc, Mutex},

@@ -486,9 +486,9 @@ async fn by_heat(place: &Place, [content, changed]: &[Content; 2]) -> Result<Vec
     lived.and(removed).map(|()| diary.seen)
 }
 
-/// The outputs that can be compared. Heat looks for the handle of a wait condition among the resources that are not suspended,
-/// so the data of a suspended stack's condition is empty.
-fn told(seen: &Seen) -> BTreeMap<&'static str, Value> {
+/// The outputs without those that Heat cannot compute. It looks for the handle of a wait condition among the resources that are
+/// not suspended, so the data of a suspended stack's condition is empty.
+fn comparable_outputs(seen: &Seen) -> BTreeMap<&'static str, Value> {
     let mut outputs = seen.outputs.clone();
     if seen.when == "suspended" {
         outputs.remove("data");
@@ -511,7 +511,7 @@ fn compared(ours: &[Seen], heats: &[Seen]) -> Vec<String> {
             let lines = lines.iter();
             found.extend(lines.map(|line| format!("{}, {whose} only: {line}", ours.when)));
         }
-        if told(ours) != told(heats) {
+        if comparable_outputs(ours) != comparable_outputs(heats) {
             found.push(format!(
                 "{}, outputs: ours {:?}, Heat's {:?}",
                 ours.when, ours.outputs, heats.outputs

@@ -478,8 +478,8 @@ fn design_version(row: &Row) -> sqlx::Result<Option<u32>> {
     version.map(to_u32).transpose()
 }
 
-/// Word of a state in the column. Its constraint has an older one for a running deployment, and none for a suspended one:
-/// that is a deployed one with a mark.
+/// Word of a state in the column. Its constraint has an older word for a running deployment, and none for a suspended one,
+/// which is stored as deployed and has a mark in another column.
 pub(crate) fn column_word(state: DeploymentState) -> &'static str {
     match state {
         DeploymentState::Running => "busy",

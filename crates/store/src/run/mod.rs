@@ -106,7 +106,7 @@ pub(crate) const SHOWN: &str = "SELECT id, deployment, kind, state, reason, auth
     CASE WHEN state = 'running' THEN (SELECT COUNT(*) FROM steps WHERE steps.run = runs.id AND steps.kind = 'hook' AND steps.state = 'running') \
     ELSE 0 END AS hooks";
 
-/// The columns after [`SHOWN`] that [`run`] reads.
+/// The other columns that [`run`] reads, and the table. It follows [`SHOWN`] in a statement.
 pub(crate) const STORED: &str = ", cloud, project_id, ending, forced, workflow, author_id, resumed_from, roll_back, holder, fence FROM runs";
 
 impl Store {

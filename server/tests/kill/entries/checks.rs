@@ -1,4 +1,4 @@
-//! What the cloud, the database and the API must have at the end of each run.
+//! Checks of the cloud, the database and the API at the end of each run.
 
 use std::collections::BTreeSet;
 

@@ -88,7 +88,7 @@ async fn a_viewer_gets_an_event_whose_notice_was_lost_some_seconds_later() {
     let store = database.store.clone();
     let quota = (LogQuota::NONE, Arc::default());
     let journal = Journal::start(store, quota, LIMIT, runs.clone());
-    // It begins to listen with a look, which this viewer must not get the event from.
+    // A server reads the table when it begins to listen. The viewer comes after that, so it gets the event from a later look.
     let listening = tokio::time::timeout(LIMIT, runs.notified()).await;
     listening.expect("it listens");
     let mut viewer = live_viewer(&journal, 1);
@@ -99,7 +99,7 @@ async fn a_viewer_gets_an_event_whose_notice_was_lost_some_seconds_later() {
 }
 
 #[tokio::test]
-async fn who_begins_to_listen_finds_what_was_told_before() {
+async fn a_server_that_begins_to_listen_reads_the_events_of_earlier_notices() {
     let database = Database::postgres().await;
     begin(&database.store).await;
     append(&database.store, 1).await;
@@ -109,11 +109,11 @@ async fn who_begins_to_listen_finds_what_was_told_before() {
     let runs = Arc::<Notify>::default();
     let listening = announce::receive(database.store.clone(), Arc::downgrade(&hub), runs.clone());
     let listening = tokio::spawn(listening);
-    let told = tokio::time::timeout(LIMIT, viewer.recv()).await;
-    let told = told.expect("the viewer is told");
-    assert!(matches!(told, Ok(hub::News::Until(1))));
-    let told = tokio::time::timeout(LIMIT, runs.notified()).await;
-    told.expect("the runs are looked at");
+    let news = tokio::time::timeout(LIMIT, viewer.recv()).await;
+    let news = news.expect("the viewer gets news");
+    assert!(matches!(news, Ok(hub::News::Until(1))));
+    let claiming = tokio::time::timeout(LIMIT, runs.notified()).await;
+    claiming.expect("the task that claims runs is notified");
     listening.abort();
 }
 
