@@ -1,9 +1,9 @@
 //! The audit trail: logins, refusals and every change.
 //!
 //! A middleware around the API records requests by their method, so that a route that is added later is recorded, too.
-//! The caller is known once the route has checked the login: [`Who`] carries it from there to the middleware. Recorded
-//! are all requests of known callers that may change something, and logins. Requests of other strangers are in the log
-//! only: anybody can send any number of them.
+//! The caller is known once the route has checked the login: [`Who`] carries it from there to the middleware. It records
+//! logins, and all requests of known callers that may change something. Other requests of strangers are in the log only:
+//! anybody can send any number of them.
 //!
 //! The first use of an `X-Auth-Token` is a login, too ([`Recorder::record_first_use`]). Each server records it once, as
 //! long as it remembers the token.
@@ -14,9 +14,10 @@
 //! them pushes out no event of a project. The cloud and the limits on failures slow such a flood down. Logins that a
 //! limit refused cost an attacker nothing, so a limited number of them is stored ([`REFUSED_BURST`]).
 //!
-//! A signal with a right signature is recorded, unless it has no effect. Its sender is a machine that may repeat it at
-//! any rate, so a limited number of signals to one resource is stored ([`SIGNAL_BURST`]). Those that scale a group are
-//! always stored: a run follows each. A wrong signature is a stranger's.
+//! A signal with a valid signature is recorded if it has an effect or the engine refuses it. Its sender is a machine that
+//! may repeat it at any rate, so signals above the rate limits of their route are not recorded, and a limited number of
+//! signals to one resource is stored ([`SIGNAL_BURST`]). Those that scale a group are always stored: a run follows each.
+//! A signal with a wrong signature is a stranger's request.
 //!
 //! A connection that lasts, such as a terminal, has events of its own: its route records them with a [`Recorder`].
 //!
@@ -69,13 +70,13 @@ const STORE_NOTHING: [&str; 2] = ["/recipes/lint", "/roles"];
 
 /// Maximum number of events that are kept of one project.
 pub const EVENTS_MAX: u32 = 100_000;
-/// Logins from one address, refused by a limit, that are stored at once.
+/// Maximum number of logins from one address, refused by a limit, that are stored at once.
 pub const REFUSED_BURST: u32 = 10;
-/// Interval of the stored ones after that.
+/// Interval of the logins that are stored after these.
 pub const REFUSED_EVERY: Duration = Duration::from_secs(60);
-/// Signals to one resource that are stored at once: a group of servers that boot together has one handle.
+/// Maximum number of signals to one resource that are stored at once: a group of servers that boot together has one handle.
 pub const SIGNAL_BURST: u32 = 100;
-/// Interval of the stored ones after that.
+/// Interval of the signals that are stored after these.
 pub const SIGNAL_EVERY: Duration = Duration::from_secs(600);
 /// Maximum length of a stored text, in characters.
 const TEXT_CHARS_MAX: usize = 250;
@@ -270,7 +271,7 @@ impl Recorder {
         login.record(who, FIRST_USE, StatusCode::OK, None).await;
     }
 
-    /// Records a signal to a resource, with its outcome as of [`outcome`].
+    /// Records a signal to a resource, with its status and code from [`outcome`].
     pub async fn record_signal(
         &self,
         (user, tenant): (&str, &Tenant),

@@ -10,7 +10,7 @@ pub struct AuditEvent {
     pub id: String,
     /// Time in RFC 3339.
     pub time: String,
-    /// The user's name. `(signed address)` for a signal.
+    /// The user's name. `(signed address)` for a signal that does not act with a user's permission.
     pub user: String,
     /// The client's address.
     #[serde(default)]

@@ -5,7 +5,8 @@
 //!
 //! A signal to a policy scales its group with the standing permission of the deployment.
 //!
-//! Signals with a right signature are audit events, unless they have no effect. Their sender has no name ([`SENDER`]).
+//! Signals with a valid signature are audit events if they have an effect or the engine refuses them. Their sender has no
+//! name ([`SENDER`]).
 
 use std::time::{Duration, Instant};
 
@@ -48,7 +49,7 @@ const RUNS_FOR: Duration = Duration::from_secs(30);
 /// Largest body of a signal to a policy, in bytes. Alertmanager sends all alerts of a group in one.
 const ALARM_BYTES_MAX: usize = 256 * 1024;
 
-/// The user of a signal in the audit trail, if the signal does not act with somebody's permission.
+/// The user of a signal in the audit trail. A signal that scales a group has the user of the deployment's permission.
 const SENDER: &str = "(signed address)";
 
 /// The signature in the query, for senders that set no headers.
