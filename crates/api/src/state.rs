@@ -1,10 +1,9 @@
 //! States and their names, the same in the API, in lists and on the canvas.
 //!
-//! A name of the pages is the API's word with a capital letter: `in_transition` is "In transition". A word means one thing: a
-//! step or run succeeds; a resource is ready or removed; a deployment is deployed or undeployed. Until then each of them is
-//! running, queued or waiting.
+//! A name on the pages is the API's word with a capital letter: `in_transition` is "In transition". A word means one thing: a
+//! step or run succeeds, a resource is ready or removed, and a deployment is deployed or undeployed.
 //!
-//! Some states have another name. The API has a field for each:
+//! Some states have another name on the pages. The API has a field for each:
 //!
 //! | state | name | field |
 //! | --- | --- | --- |
