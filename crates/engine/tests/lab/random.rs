@@ -147,7 +147,8 @@ fn with_wait() -> String {
     one_signal().replace("outputs:", later)
 }
 
-/// Until a run ends. Somebody lets the run go on where it waits at a hook, and a server signals where it waits for that.
+/// Waits for the end of a run. Meanwhile, a user releases the run when it waits at a hook, and a server signals when it waits for
+/// a signal.
 async fn ended(bench: &Bench, deployment: &str, run: &str) {
     let has_ended = async || {
         let run = bench.engine.run(&bench.tenant, run).await.unwrap();
@@ -472,7 +473,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Until the run and the commands end.
+    /// Waits for the end of the run and of the commands.
     async fn settled(&self, bench: &Bench) {
         ended(bench, &self.deployment, &self.run).await;
         for command in &self.commands {

@@ -117,16 +117,16 @@ impl<'a> Ordering<'a> {
 pub(super) struct Nearest<'a> {
     /// Those before each resource with a step.
     before: HashMap<&'a str, Vec<&'a str>>,
-    /// Those before each resource without one.
-    passed: HashMap<&'a str, Vec<&'a str>>,
+    /// Those before each resource without a step.
+    skipped: HashMap<&'a str, Vec<&'a str>>,
 }
 
 impl<'a> Nearest<'a> {
     /// The resources with a step that stand for these: each itself, or the nearest ones before it. Of the latter, those
-    /// that another one waits for are left out.
+    /// for which another one waits already are left out.
     pub fn of(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
         let mut found: Vec<&str> = Vec::new();
-        let mut passed: Vec<&str> = Vec::new();
+        let mut nearest: Vec<&str> = Vec::new();
         let mut seen = HashSet::new();
         for name in names {
             if !seen.insert(name) {
@@ -135,19 +135,19 @@ impl<'a> Nearest<'a> {
             if self.before.contains_key(name) {
                 found.push(name);
             }
-            passed.extend(self.passed.get(name).into_iter().flatten());
+            nearest.extend(self.skipped.get(name).into_iter().flatten());
         }
-        if passed.is_empty() {
+        if nearest.is_empty() {
             return found;
         }
-        let all = found.iter().chain(&passed);
+        let all = found.iter().chain(&nearest);
         let implied: HashSet<&str> = all
             .filter_map(|name| self.before.get(name))
             .flatten()
             .copied()
             .collect();
         let is_new = |name: &&'a str| !implied.contains(name) && seen.insert(*name);
-        found.extend(passed.into_iter().filter(is_new));
+        found.extend(nearest.into_iter().filter(is_new));
         found
     }
 
@@ -157,9 +157,9 @@ impl<'a> Nearest<'a> {
     }
 
     /// Adds a resource without a step, and the resources before it.
-    pub fn pass(&mut self, name: &'a str, before: impl IntoIterator<Item = &'a str>) {
+    pub fn skip(&mut self, name: &'a str, before: impl IntoIterator<Item = &'a str>) {
         let before = self.of(before);
-        self.passed.insert(name, before);
+        self.skipped.insert(name, before);
     }
 
     /// The resources before a resource with a step.

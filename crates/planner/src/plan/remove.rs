@@ -154,7 +154,7 @@ impl<'a> Removals<'a> {
                 required_removed.add(row, removed);
             } else if !is_parent(&deployed.resources[row].resource_type) {
                 // A group or nested template gives no order, as in Heat, which removes its members in its update.
-                required_removed.pass(row, before);
+                required_removed.skip(row, before);
             }
         }
         let mut removals = Removals {

@@ -96,7 +96,7 @@ pub fn workflow(
     for name in order.iter().copied() {
         let required = requires[name].iter().copied();
         if !acts(name) || is_last(name) {
-            nearest.pass(name, required);
+            nearest.skip(name, required);
             continue;
         }
         nearest.add(name, nearest.of(required));

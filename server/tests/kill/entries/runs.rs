@@ -1,4 +1,4 @@
-//! The runs of a round: how each begins, and what a user and a server do meanwhile.
+//! The runs of a round: the start of each, and the actions of a user and a server during a run.
 
 use std::convert::Infallible;
 
@@ -116,16 +116,16 @@ impl Scene {
         text(&self.program.delete(&path).await, "run")
     }
 
-    /// Waits for something of a run. Meanwhile a user releases the run where it waits at its hook, and a server signals where it
-    /// waits for that.
+    /// Awaits `wait`. Meanwhile, a user releases the run when it waits at its hook, and a server signals when it waits for a signal.
     pub(super) async fn helped<T>(&self, run: &str, wait: impl Future<Output = T>) -> T {
         tokio::select! {
             done = wait => done,
-            never = Box::pin(self.helps(run)) => match never {},
+            never = Box::pin(self.release_and_signal(run)) => match never {},
         }
     }
 
-    async fn helps(&self, run: &str) -> Infallible {
+    /// Releases the run and signals to it, whenever it waits for that.
+    async fn release_and_signal(&self, run: &str) -> Infallible {
         let path = format!("/api/v1/runs/{run}");
         loop {
             let shown = self.program.get(&path).await;
@@ -134,7 +134,7 @@ impl Scene {
                 if step["id"] == HOOK {
                     let hook = json!({"step": HOOK});
                     let status = self.program.status(&format!("{path}/release"), &hook).await;
-                    // The run can have gone on meanwhile.
+                    // The run can have continued meanwhile.
                     assert!(matches!(status.as_u16(), 202 | 409), "{status}");
                 } else if step["id"] == WAIT {
                     let address = self.signal_address(&text(&shown, "deployment")).await;

@@ -54,7 +54,7 @@ impl<'a> Compiler<'a> {
         steps: &mut Vec<Step>,
     ) {
         if !self.is_touched(name) {
-            return self.pass(name);
+            return self.skip(name);
         }
         let host = spec.host();
         let mut after: Vec<String> = host

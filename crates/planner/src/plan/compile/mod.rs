@@ -252,14 +252,14 @@ impl<'a> Compiler<'a> {
         steps.cloned().collect()
     }
 
-    /// Passes the order on through a resource without a change. The exception is its group of the pass `access`: the steps
-    /// on servers have an order of their own with the ports that this group opens and closes.
-    fn pass(&mut self, name: &'a str) {
+    /// Skips a resource without a change: the order holds through it. Its security groups and rules of the pass `access` are
+    /// an exception, since the steps on servers have an order of their own with the ports that these open and close.
+    fn skip(&mut self, name: &'a str) {
         let (model, ordering) = (self.model, self.ordering);
         let opens_ports = |name: &str| model.get(name).is_some_and(is_access);
         let before = ordering.all_before(model, name);
         let before = before.filter(|name| !opens_ports(name));
-        self.nearest.pass(name, before);
+        self.nearest.skip(name, before);
     }
 
     fn create(&mut self, name: &'a str, steps: &mut Vec<Step>) {
@@ -267,7 +267,7 @@ impl<'a> Compiler<'a> {
             return;
         };
         if !self.is_touched(name) {
-            return self.pass(name);
+            return self.skip(name);
         }
         let timeout = match spec.resource_type.as_str() {
             SERVER => SERVER_SECONDS,
