@@ -218,7 +218,7 @@ impl RequestedRollBack {
             match self.try_once().await {
                 RollBackAttempt::Done => return,
                 RollBackAttempt::GiveUp(error) => return self.give_up(&error).await,
-                RollBackAttempt::Retry(error) => self.send_command(&error).await,
+                RollBackAttempt::Retry(error) => self.report_delay(&error).await,
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(longest);
@@ -281,7 +281,7 @@ impl RequestedRollBack {
     }
 
     /// Writes the reason for the delay into the run, once per reason.
-    async fn send_command(&mut self, error: &Error) {
+    async fn report_delay(&mut self, error: &Error) {
         let why = error.to_string();
         if self.reported.as_ref() == Some(&why) {
             return;
