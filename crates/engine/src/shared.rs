@@ -116,7 +116,8 @@ impl Core {
             // A database that hangs must not keep the journal's writer until the lease ends.
             journal: Journal::start(
                 store.clone(),
-                (config.log_quota, is_reserved),
+                config.log_quota,
+                is_reserved,
                 config.lease / 2,
                 wake.clone(),
             ),

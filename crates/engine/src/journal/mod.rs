@@ -51,7 +51,8 @@ impl Journal {
     /// when another server says that the runs have changed hands.
     pub fn start(
         store: Store,
-        (quota, is_reserved): (LogQuota, Arc<AtomicBool>),
+        quota: LogQuota,
+        is_reserved: Arc<AtomicBool>,
         limit: Duration,
         runs: Arc<Notify>,
     ) -> Journal {

@@ -29,7 +29,8 @@ async fn journal() -> (Journal, Database) {
     deployment_insert_with_run(store, &tenant(), "d", "r").await;
     let journal = Journal::start(
         store.clone(),
-        (LogQuota::NONE, Arc::default()),
+        LogQuota::NONE,
+        Arc::default(),
         PATIENCE,
         Arc::default(),
     );

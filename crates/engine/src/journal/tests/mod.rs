@@ -28,7 +28,8 @@ async fn journal_in(database: Database) -> (Journal, Database) {
     begin(&database.store).await;
     let journal = Journal::start(
         database.store.clone(),
-        (LogQuota::NONE, Arc::default()),
+        LogQuota::NONE,
+        Arc::default(),
         LIMIT,
         Arc::default(),
     );

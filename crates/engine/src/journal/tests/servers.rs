@@ -13,12 +13,7 @@ async fn viewers_at_another_server_share_one_read_of_new_events() {
     let run = journal.of(&tenant(), "r", 0);
     run.write(vec![line(1)]).await.unwrap();
     let store = journal.store.clone();
-    let other = Journal::start(
-        store,
-        (LogQuota::NONE, Arc::default()),
-        LIMIT,
-        Arc::default(),
-    );
+    let other = Journal::start(store, LogQuota::NONE, Arc::default(), LIMIT, Arc::default());
     let mut viewers = [(); 2].map(|()| live_viewer(&other, 1));
     let notice = async |seq| announce::forward(&other.store, &other.hub, "r", seq).await;
     notice(1).await;
@@ -52,12 +47,7 @@ async fn events_whose_notices_were_missed_are_found_in_storage() {
     let run = journal.of(&tenant(), "r", 0);
     run.write(vec![line(1)]).await.unwrap();
     let store = journal.store.clone();
-    let other = Journal::start(
-        store,
-        (LogQuota::NONE, Arc::default()),
-        LIMIT,
-        Arc::default(),
-    );
+    let other = Journal::start(store, LogQuota::NONE, Arc::default(), LIMIT, Arc::default());
     let mut viewer = live_viewer(&other, 1);
     run.write(vec![line(2)]).await.unwrap();
     assert!(viewer.next().now_or_never().is_none(), "nobody told it");
@@ -86,8 +76,8 @@ async fn a_viewer_gets_an_event_whose_notice_was_lost_some_seconds_later() {
     append(&database.store, 1).await;
     let runs = Arc::<Notify>::default();
     let store = database.store.clone();
-    let quota = (LogQuota::NONE, Arc::default());
-    let journal = Journal::start(store, quota, LIMIT, runs.clone());
+    let (quota, is_reserved) = (LogQuota::NONE, Arc::default());
+    let journal = Journal::start(store, quota, is_reserved, LIMIT, runs.clone());
     // A server reads the table when it begins to listen. The viewer comes after that, so it gets the event from a later look.
     let listening = tokio::time::timeout(LIMIT, runs.notified()).await;
     listening.expect("it listens");

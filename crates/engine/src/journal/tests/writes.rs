@@ -170,7 +170,8 @@ async fn a_database_that_falls_silent_does_not_stall_the_journal() {
     let limit = Duration::from_millis(500);
     let journal = Journal::start(
         store.clone(),
-        (LogQuota::NONE, Arc::default()),
+        LogQuota::NONE,
+        Arc::default(),
         limit,
         Arc::default(),
     );
@@ -226,7 +227,8 @@ async fn numbers_go_on_after_a_restart() {
         .unwrap();
     let again = Journal::start(
         journal.store.clone(),
-        (LogQuota::NONE, Arc::default()),
+        LogQuota::NONE,
+        Arc::default(),
         LIMIT,
         Arc::default(),
     );

@@ -27,7 +27,8 @@ impl Bench {
         let patience = Duration::from_secs(60);
         let journal = Journal::start(
             store.clone(),
-            (LogQuota::NONE, Arc::default()),
+            LogQuota::NONE,
+            Arc::default(),
             patience,
             Arc::default(),
         );
