@@ -361,8 +361,13 @@ fn progress_of(volume: &Found) -> Progress {
     }
 }
 
-/// Attributes as in Heat: all except lists, maps and names are text in Python's format.
+/// Attributes as in Heat: all except lists, maps and names are text in Python's format. The metadata is without the
+/// entries of restorations.
 fn attributes(volume: &Found) -> Map<String, Value> {
+    let mut volume = volume.clone();
+    volume
+        .metadata
+        .retain(|key, _| !restoration::is_own_entry(key));
     let fields = match serde_json::to_value(volume) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
@@ -488,5 +493,15 @@ mod tests {
             text.contains("'server_id': 's'") && text.contains("'host_name': None"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn attributes_omit_the_entries_of_restorations() {
+        let volume = json!({"id": "v", "metadata": {"tier": "gold", "stackloom-returned": "x", "stackloom-detached": "s /dev/vdb"}});
+        let attributes = attributes(&serde_json::from_value(volume).unwrap());
+        let own = json!({"tier": "gold"});
+        assert_eq!(attributes["metadata"], own.to_string());
+        assert_eq!(attributes["metadata_values"], own);
+        assert_eq!(attributes["show"]["metadata"], own);
     }
 }

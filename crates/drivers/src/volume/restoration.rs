@@ -353,6 +353,11 @@ fn detached_from(volume: &Found) -> Option<(&str, &str)> {
     Some((entry.next()?, entry.next()?))
 }
 
+/// True for the metadata key of an entry that a restoration writes.
+pub(super) fn is_own_entry(key: &str) -> bool {
+    [DETACHED, RETURNED].contains(&key)
+}
+
 /// True if a restoration has returned a volume's data already, in an earlier attempt.
 fn has_returned(volume: &Found, occasion: &str) -> bool {
     let entry = volume.metadata.get(RETURNED);
