@@ -79,7 +79,7 @@ async fn plug(
 }
 
 /// Detaches the ports in the template for the successor; ports created by Nova stay. A missing server has no ports. Nova
-/// refuses while the server has a task. Without a task, a refusal is permanent: the server is locked, for example.
+/// refuses while the server has a task. A refusal without a task is permanent: the server is locked, for example.
 pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, DriverError> {
     let networks = Properties::of(context.properties).list("networks");
     let drawn = |port: &Port| {
@@ -107,26 +107,43 @@ pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, 
                 }
             }
         }
-        match context.session.compute().port_detach(id, &port.id).await {
-            Ok(request) => context.accepted.note(effect::UNPLUG, &port.id, request),
-            // Nova has detached the port, and Neutron is late.
-            Err(error) if error.is_not_found() => {}
-            Err(error) if error.is_conflict() => {
-                let server = context.session.compute().server_get(id).await?;
-                return Ok(match server.task_state {
-                    // Without the request id, which differs each time.
-                    Some(_) => Progress::Pending(format!(
-                        "port {} cannot be unplugged from server {id} yet: {}",
-                        port.id,
-                        error.message().unwrap_or_default()
-                    )),
-                    None => still_has(port, &error.to_string()),
-                });
-            }
-            Err(error) => return Err(error.into()),
+        let Some(refusal) = request_unplug(context, id, port).await? else {
+            continue;
+        };
+        let server = match context.session.compute().server_get(id).await {
+            Err(error) if error.is_not_found() => continue,
+            server => server?,
+        };
+        if server.task_state.is_some() {
+            // Without the request id, which differs each time.
+            return Ok(Progress::Pending(format!(
+                "port {} cannot be unplugged from server {id} yet: {}",
+                port.id,
+                refusal.message().unwrap_or_default()
+            )));
+        }
+        // The task can have ended after the refusal.
+        if let Some(refusal) = request_unplug(context, id, port).await? {
+            return Ok(still_has(port, &refusal.to_string()));
         }
     }
     Ok(waits)
+}
+
+/// Requests the detachment of a port. Returns Nova's refusal, if the server is in a state that does not allow it.
+async fn request_unplug(
+    context: &Context<'_>,
+    id: &str,
+    port: &Port,
+) -> Result<Option<openstack::Error>, DriverError> {
+    match context.session.compute().port_detach(id, &port.id).await {
+        Ok(request) => context.accepted.note(effect::UNPLUG, &port.id, request),
+        // Nova has detached the port, and Neutron is late.
+        Err(error) if error.is_not_found() => {}
+        Err(error) if error.is_conflict() => return Ok(Some(error)),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(None)
 }
 
 /// The end of the wait for a port that Nova does not detach.

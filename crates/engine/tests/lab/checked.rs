@@ -320,6 +320,48 @@ async fn a_successor_waits_for_a_port_while_its_predecessor_has_a_task() {
 }
 
 #[tokio::test]
+async fn a_successor_gets_a_port_although_its_predecessor_had_a_task_at_the_first_request() {
+    let bench = Bench::new().await;
+    let deployment = bench.deployed(TWO_PORTS).await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        times: Some(1),
+        body: None,
+        ..answered("compute", "DELETE", "*/os-interface/*", 409, "")
+    }));
+    let successor = with_successor(TWO_PORTS);
+    let run = bench.update(&deployment, to(&successor)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.servers(), 1);
+}
+
+#[tokio::test]
+async fn a_successor_waits_for_a_port_of_a_predecessor_that_goes_at_that_moment() {
+    let bench = Bench::new().await;
+    let deployment = bench.deployed(TWO_PORTS).await;
+    let ids = bench.ids(&deployment).await;
+    let path = format!("*/servers/{}", ids["web"]);
+    for (method, path, status) in [
+        ("DELETE", "*/os-interface/*", 409),
+        ("GET", path.as_str(), 404),
+    ] {
+        bench.lab.faults().add(Fault::Call(CallFault {
+            body: None,
+            ..answered("compute", method, path, status, "")
+        }));
+    }
+    let changes = to(&with_successor(TWO_PORTS));
+    let update = bench.engine.update(&bench.actor, &deployment, changes);
+    let run = update.await.unwrap().run;
+    let waits = format!("port {} is being unplugged", ids["left"]);
+    let says_so =
+        |event: &Event| matches!(&event.body, EventBody::Log(line) if line.text.contains(&waits));
+    bench.until(&run, says_so).await;
+    bench.lab.faults().clear();
+    let run = bench.end_of(&run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+}
+
+#[tokio::test]
 async fn a_server_is_not_removed_before_its_snapshot_is_complete() {
     let bench = Bench::new().await;
     let template = ONE_SERVER.replace(
