@@ -10,6 +10,7 @@
 
 use std::time::{Duration, Instant};
 
+use api::Started;
 use axum::{
     Extension,
     body::Body,
@@ -142,29 +143,42 @@ async fn act(
     Ok(done)
 }
 
-/// Scales with a permission. The outer error is that of reading the cloud's facts.
+/// Scales with a permission, and records it. The outer error is that of reading the cloud's facts.
 async fn scale(
     services: &Services,
     recorder: &Recorder,
     target: &SignalTarget,
     scaling: engine::PermittedScaling,
 ) -> Result<engine::Result<Response>> {
-    let (engine, actor, id) = (&services.engine, &scaling.actor, &scaling.deployment);
-    let deployment = engine.deployment(&target.tenant, id).await?;
-    let cloud = services.facts.for_deployment(actor, &deployment).await?;
-    let started = engine
-        .scale(actor, id, &scaling.group, scaling.request, cloud)
-        .await;
+    let started = begin_scaling(services, target, &scaling).await;
+    let outcome = match &started {
+        Ok(started) => outcome(started, StatusCode::ACCEPTED),
+        Err(error) => (error.status(), Some(error.code())),
+    };
     let action = format!("signal: {}", scaling.summary);
-    let outcome = outcome(&started, StatusCode::ACCEPTED);
-    let who = (actor.user.as_str(), &actor.tenant);
+    let who = (scaling.actor.user.as_str(), &scaling.actor.tenant);
     recorder
         .record_signal(who, &target.resource, &action, outcome)
         .await;
-    Ok(started.map(|started| {
+    Ok(started?.map(|started| {
         let text = format!("{}; run {}", scaling.summary, started.run);
         told(StatusCode::ACCEPTED, &text)
     }))
+}
+
+/// Reads the cloud's facts and starts the run of a scaling. The outer error is that of the facts.
+async fn begin_scaling(
+    services: &Services,
+    target: &SignalTarget,
+    scaling: &engine::PermittedScaling,
+) -> Result<engine::Result<Started>> {
+    let (engine, actor, id) = (&services.engine, &scaling.actor, &scaling.deployment);
+    let deployment = engine.deployment(&target.tenant, id).await?;
+    let cloud = services.facts.for_deployment(actor, &deployment).await?;
+    let request = scaling.request.clone();
+    Ok(engine
+        .scale(actor, id, &scaling.group, request, cloud)
+        .await)
 }
 
 /// A response for people who look at their alarm's log.

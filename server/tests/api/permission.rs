@@ -222,6 +222,21 @@ async fn an_alarm_that_does_not_wait_for_the_answer_scales_and_is_recorded() {
 }
 
 #[tokio::test]
+async fn a_signal_whose_template_cannot_be_read_in_time_is_recorded() {
+    let mut group = Group::deployed().await;
+    let given = group.permit(&json!({"days": 30, "scale": true})).await;
+    json(given, 200).await;
+    let settings = ["--computations=0", "--computation-wait=0"];
+    group.stack = group.stack.restart_with(&settings).await;
+    group.demo = group.stack.login("demo").await;
+    let busy = problem(group.signal("").await).await;
+    assert_eq!(busy, (503, "server-busy".to_owned()));
+    let event = "signal: `up` scales `web` from 1 to 2 members".to_owned();
+    let trail = group.trail().await;
+    assert!(trail.contains(&(event, 503)), "{trail:?}");
+}
+
+#[tokio::test]
 async fn only_members_of_the_project_give_and_revoke() {
     let group = Group::deployed().await;
     let path = format!("{}/permission", group.path);
