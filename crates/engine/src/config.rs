@@ -105,7 +105,8 @@ pub struct Config {
     pub poll_first: Duration,
     /// Longest pause between two polls of a resource.
     pub poll_longest: Duration,
-    /// Time limit for the reads of outputs from the cloud. Defaults to 5 s; after that the stored attributes are shown.
+    /// Time limit for the reads of outputs from the cloud, and for each list of present states. Defaults to 5 s. After that
+    /// the stored attributes are shown, and the service of the list is named as late.
     pub read_patience: Duration,
     /// Time for a stopped step to reach a safe point before it is aborted.
     pub stop_patience: Duration,

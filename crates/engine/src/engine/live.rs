@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use api::{FailedService, LiveResource, LiveResources};
 use drivers::{LiveState, live_lists};
+use tokio::time::timeout;
 
 use super::Engine;
 use crate::{Actor, Error, Result};
@@ -15,7 +16,9 @@ impl Engine {
     /// The resources of a deployment with a status or an address in the cloud, by name. Servers have their own list,
     /// [`Engine::live_servers`].
     ///
-    /// A service that fails or does not answer in time leaves out its own resources only.
+    /// A service that fails or does not answer in time leaves out its own resources only. The time limit of a request
+    /// begins when the request has one of the project's slots. A slot is awaited longer than a service that hangs keeps
+    /// one. Together, the two limits are shorter than the interval at which pages ask.
     ///
     /// # Errors
     /// If there is no such deployment, or the cloud does not accept the session's token.
@@ -40,12 +43,16 @@ impl Engine {
             .map(|list| {
                 let share = share.clone();
                 async move {
-                    let read = async {
-                        let _turn = share.turn().await;
-                        list.read(&actor.session).await
+                    let service = list.service().as_str();
+                    let Ok(_turn) = timeout(patience * 3 / 2, share.turn()).await else {
+                        let why = format!(
+                            "the {service} service was not asked, because other requests of the project take too long"
+                        );
+                        return (service, Err(why));
                     };
-                    let read = tokio::time::timeout(patience, read).await;
-                    (list.service().as_str(), read)
+                    let read = timeout(patience, list.read(&actor.session)).await;
+                    let late = |_| format!("the {service} service did not answer in time");
+                    (service, read.map_err(late))
                 }
             })
             .collect();
@@ -59,7 +66,7 @@ impl Engine {
                 }
                 Ok(Err(error)) if error.is_unauthorized() => return Err(Error::Cloud(error)),
                 Ok(Err(error)) => error.to_string(),
-                Err(_late) => format!("the {service} service did not answer in time"),
+                Err(why) => why,
             };
             failed.entry(service).or_insert(reason);
         }

@@ -1,9 +1,9 @@
 //! Resources as the cloud has them now: their status, addresses and attachments.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use api::LiveResource;
-use lab::{CallFault, Fault};
+use lab::{CallFault, Fault, Lab};
 use openstack::network::FloatingIp;
 
 use crate::bench::{Bench, PATIENCE};
@@ -154,6 +154,29 @@ async fn a_service_that_fails_is_named_beside_the_resources_of_the_others() {
     bench.lab.faults().clear();
     assert!(bench.live(&deployment).await.contains_key("lb"));
     bench.undeploy(&deployment).await;
+}
+
+#[tokio::test]
+async fn a_service_that_hangs_is_not_mistaken_for_others_that_wait_for_a_slot() {
+    let lab = Lab::memory().await.unwrap();
+    let shorter = |config: &mut engine::Config| config.read_patience = Duration::from_secs(2);
+    let bench = Bench::with_config(lab, "no-catalog".as_ref(), PATIENCE, PATIENCE, shorter).await;
+    let deployment = bench.deployed(&format!("{TEMPLATE}{MORE}")).await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("GET".into()),
+        delay_ms: 60_000,
+        ..CallFault::default()
+    }));
+    // Together, two pages have more requests to Neutron than the project has slots.
+    let read = || bench.engine.live_resources(&bench.actor, &deployment);
+    let (one, other) = futures::future::join(read(), read()).await;
+    for live in [one.unwrap(), other.unwrap()] {
+        let failed = live.failed.iter();
+        let failed: Vec<_> = failed.map(|one| one.reason.as_str()).collect();
+        assert_eq!(failed, ["the network service did not answer in time"]);
+        assert!(live.resources.iter().any(|one| one.name == "lb"));
+    }
 }
 
 #[tokio::test]
