@@ -277,7 +277,8 @@ impl Engine {
         self.delete_unused(actor).await
     }
 
-    /// Rolls a deployment whose last change failed back to the inputs of its last successful run. A paused run of it is given up.
+    /// Rolls a deployment whose last change failed back to the inputs of its last successful run. A paused run of it is
+    /// given up, unless the roll-back is refused.
     ///
     /// # Errors
     /// If a change of it is at work, the last change did not fail, or no run ever succeeded.

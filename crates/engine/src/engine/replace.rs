@@ -1,8 +1,9 @@
 //! An update that replaces the active run.
 //!
-//! Errors of its plan refuse it before anything is stopped. Then the run begins no further step, its active steps continue
-//! to their end, except hooks and pauses, and the update is planned from what exists then. The wait is a task of this server: if the server stops
-//! meanwhile, the run has ended, and the update must be sent again.
+//! Errors of its plan refuse it before anything is stopped; a roll-back that replaces a paused run is checked in the
+//! same way. Then the run begins no further step, its active steps continue to their end, except hooks and pauses, and
+//! the update is planned from what exists then. The wait is a task of this server: if the server stops meanwhile, the
+//! run has ended, and the update must be sent again.
 
 use std::time::Duration;
 
@@ -49,12 +50,9 @@ impl Engine {
         run: &str,
         changes: Changes,
     ) -> Result<Started> {
-        self.core.check_running()?;
-        // The update would be refused after its predecessor was stopped.
-        self.core.check_database_disk()?;
         let row = self.live_row(&actor.tenant, deployment).await?;
         self.check_replaceable(&row, run).await?;
-        self.check_plan(actor, deployment, &changes).await?;
+        self.check_successor(actor, &row, &changes).await?;
         self.make_way(actor, &row, run).await?;
         let changes = Changes {
             base_run: Some(run.to_owned()),
@@ -99,6 +97,21 @@ impl Engine {
         Err(Error::NotPossibleNow(format!(
             "the run at work is {what}, whose place an update cannot take. Wait for its end, or cancel it"
         )))
+    }
+
+    /// Checks that an update can begin after the deployment's active change. So a refused update leaves that change as it
+    /// is.
+    pub(super) async fn check_successor(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+        changes: &Changes,
+    ) -> Result<()> {
+        self.core.check_running()?;
+        self.check_not_suspended(row).await?;
+        Box::pin(self.check_plan(actor, &row.shown.id, changes)).await?;
+        let mut transaction = self.core.store.begin("counting active runs").await?;
+        self.check_room(&mut transaction, &actor.tenant, 1).await
     }
 
     /// Checks that the update can be planned from what exists now.

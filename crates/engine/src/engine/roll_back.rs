@@ -34,12 +34,19 @@ impl Engine {
         actor: &Actor,
         deployment: &str,
         cloud: &CloudFacts,
-        plan_digest: Option<String>,
+        mut plan_digest: Option<String>,
     ) -> Result<Started> {
         let row = self.deployment_row(&actor.tenant, deployment).await?;
-        if row.shown.state == DeploymentState::Running {
-            // The roll-back would be refused after the paused change was abandoned.
-            self.core.check_database_disk()?;
+        let change = self.change_at_work(&row).await?;
+        if row.shown.state == DeploymentState::Running
+            && change.is_some_and(|change| change.shown.state == RunState::Paused)
+        {
+            let changes = Changes {
+                // The end of the paused change can change the plan.
+                plan_digest: plan_digest.take(),
+                ..last_good(row.clone(), cloud)?
+            };
+            self.check_successor(actor, &row, &changes).await?;
             self.abandon_paused_change(actor, &row).await?;
         }
         let row = self.deployment_row(&actor.tenant, deployment).await?;
@@ -62,33 +69,30 @@ impl Engine {
             .await
     }
 
-    /// The update that returns a deployment to its last good state.
+    /// The update that returns a failed deployment to its last good state.
     async fn to_last_good(&self, row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
-        if row.shown.state == DeploymentState::Running {
-            self.check_unchanging(&row).await?;
-            // Its change has ended since the row was read.
-            return Err(changed_meanwhile());
+        match row.shown.state {
+            DeploymentState::Failed => last_good(row, cloud),
+            DeploymentState::Running => {
+                self.check_unchanging(&row).await?;
+                // Its change has ended since the row was read.
+                Err(changed_meanwhile())
+            }
+            _ => Err(Error::NotPossibleNow(format!(
+                "the last change of `{}` did not fail; to go back, update it to an earlier version",
+                row.shown.name
+            ))),
         }
-        from_failed(row, cloud)
     }
 }
 
-/// The update that returns a failed deployment to its last good state.
-fn from_failed(row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
-    let good = match (row.shown.state, row.good) {
-        (DeploymentState::Failed, Some(good)) => good,
-        (DeploymentState::Failed, None) => {
-            return Err(Error::NotPossibleNow(format!(
-                "`{}` never was complete, so there is nothing to go back to; go on, change it, or undeploy it",
-                row.shown.name
-            )));
-        }
-        _ => {
-            return Err(Error::NotPossibleNow(format!(
-                "the last change of `{}` did not fail; to go back, update it to an earlier version",
-                row.shown.name
-            )));
-        }
+/// The update to the last good state of a deployment.
+fn last_good(row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
+    let Some(good) = row.good else {
+        return Err(Error::NotPossibleNow(format!(
+            "`{}` never was complete, so there is nothing to go back to; go on, change it, or undeploy it",
+            row.shown.name
+        )));
     };
     let LastGoodContent {
         template,

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{Engine, Force, sweeps};
 use crate::{
-    Actor, Error, Result,
+    Actor, Error, Result, Tenant,
     machine::{self, Event, Graph, OnFailure, Settings},
     run::{Opening, RunContext, RunTask, strays},
     secrets::{RunSecrets, load_run, seal_run},
@@ -82,7 +82,10 @@ impl Engine {
         new: &NewRun<'_>,
     ) -> Result<String> {
         let id = Uuid::now_v7().to_string();
-        self.check_room(transaction, new).await?;
+        // An undeployment is always possible, because what costs money can be removed at any time.
+        if new.kind != RunKind::Undeploy {
+            self.check_room(transaction, &new.actor.tenant, 0).await?;
+        }
         let workflow = self.workflow_to_store(transaction, new).await?;
         insert(transaction, &id, &workflow, new).await?;
         claim_deployment(transaction, &id, new).await?;
@@ -93,16 +96,18 @@ impl Engine {
         Ok(id)
     }
 
-    /// Checks that the project may have one more active run, and that the disk has space for it. An undeployment is always
-    /// possible, because what costs money can be removed at any time.
-    async fn check_room(&self, transaction: &mut Transaction, new: &NewRun<'_>) -> Result<()> {
-        if new.kind == RunKind::Undeploy {
-            return Ok(());
-        }
+    /// Checks that the project may have one more active run, and that the disk has space for it. `ending` of the project's
+    /// active runs end before the new one begins.
+    pub(super) async fn check_room(
+        &self,
+        transaction: &mut Transaction,
+        tenant: &Tenant,
+        ending: i64,
+    ) -> Result<()> {
         self.core.check_database_disk()?;
-        let open = transaction.run_count_unfinished(&new.actor.tenant).await?;
+        let open = transaction.run_count_unfinished(tenant).await?;
         let limit = self.core.config.project_runs;
-        if open >= i64::from(limit) {
+        if open - ending >= i64::from(limit) {
             return Err(Error::ProjectFull {
                 what: "active runs",
                 limit,

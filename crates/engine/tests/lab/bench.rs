@@ -229,13 +229,11 @@ impl Bench {
         self.engine = Engine::start(config, self.operator.clone()).await.unwrap();
     }
 
-    /// As [`Bench::crash`], on a disk whose free space is reserved for active runs.
-    pub async fn crash_on_full_disk(&mut self) {
+    /// As [`Bench::crash`], with a change of the settings until the next crash.
+    pub async fn crash_with(&mut self, change: impl FnOnce(&mut Config)) {
         self.engine.shutdown().await;
-        let config = Config {
-            disk_reserve_bytes: u64::MAX,
-            ..config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout)
-        };
+        let mut config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);
+        change(&mut config);
         self.engine = Engine::start(config, self.operator.clone()).await.unwrap();
     }
 

@@ -7,7 +7,7 @@ use engine::{Changes, Error};
 use lab::{CallFault, Fault};
 
 use crate::{
-    bench::{Bench, PATIENCE, facts, steps},
+    bench::{Bench, PATIENCE, facts, refusal, steps},
     update::{ONE_SERVER, another_network, another_server, never_active, servers_fail, to},
 };
 
@@ -227,36 +227,82 @@ async fn a_roll_back_that_did_not_start_starts_with_the_server() {
     assert_eq!(bench.ids(&started.deployment).await, before);
 }
 
-#[tokio::test]
-async fn a_roll_back_that_an_almost_full_disk_refuses_leaves_the_paused_change() {
-    let mut bench = Bench::new().await;
-    if bench.store.is_shared() {
-        // The reserve is for a database file.
-        return;
+impl Bench {
+    /// Pauses a run that creates a server: its user's token ends. The user logs in again.
+    async fn pause(&mut self, run: &str) {
+        self.until_step(run, "web:create", StepState::Running).await;
+        self.actor.session.revoke().await.unwrap();
+        self.until_state(run, RunState::Paused).await;
+        self.actor = self.log_in("demo").await;
     }
-    let deployment = bench.deployed(ONE_SERVER).await;
-    bench.lab.faults().add(never_active("*web*"));
-    let changes = to(&another_server());
-    let update = bench
-        .engine
-        .update(&bench.actor, &deployment, changes)
-        .await;
-    let update = update.unwrap().run;
-    bench
-        .until_step(&update, "web:create", StepState::Running)
-        .await;
-    bench.actor.session.revoke().await.unwrap();
-    bench.until_state(&update, RunState::Paused).await;
-    bench.crash_on_full_disk().await;
 
-    bench.actor = bench.log_in("demo").await;
+    /// A deployment and its paused update.
+    async fn paused_update(&mut self) -> (String, String) {
+        let deployment = self.deployed(ONE_SERVER).await;
+        self.lab.faults().add(never_active("*web*"));
+        let changes = to(&another_server());
+        let update = self.engine.update(&self.actor, &deployment, changes).await;
+        let update = update.unwrap().run;
+        self.pause(&update).await;
+        (deployment, update)
+    }
+
+    async fn is_paused(&self, run: &str) -> bool {
+        let run = self.engine.run(&self.tenant, run).await.unwrap();
+        run.state == RunState::Paused
+    }
+}
+
+#[tokio::test]
+async fn a_refused_roll_back_leaves_the_paused_change() {
+    let mut bench = Bench::new().await;
+    let (deployment, update) = bench.paused_update().await;
+    let reviewed = Some("of another plan".to_owned());
+    let back = bench
+        .engine
+        .roll_back_reviewed(&bench.actor, &deployment, &facts(), reviewed)
+        .await;
+    assert!(matches!(back, Err(Error::PlanChanged)), "{back:?}");
+    assert!(bench.is_paused(&update).await);
+
+    bench.crash_with(|config| config.project_runs = 0).await;
     let back = bench
         .engine
         .roll_back(&bench.actor, &deployment, &facts())
         .await;
-    assert!(matches!(back, Err(Error::DiskAlmostFull)), "{back:?}");
-    let run = bench.engine.run(&bench.tenant, &update).await.unwrap();
-    assert_eq!(run.state, RunState::Paused);
+    assert!(matches!(back, Err(Error::ProjectFull { .. })), "{back:?}");
+    assert!(bench.is_paused(&update).await);
+
+    // The reserve is for a database file.
+    if !bench.store.is_shared() {
+        let full = |config: &mut engine::Config| config.disk_reserve_bytes = u64::MAX;
+        bench.crash_with(full).await;
+        let back = bench
+            .engine
+            .roll_back(&bench.actor, &deployment, &facts())
+            .await;
+        assert!(matches!(back, Err(Error::DiskAlmostFull)), "{back:?}");
+        assert!(bench.is_paused(&update).await);
+    }
+
+    bench.crash().await;
+    let run = bench.rolls_back(&deployment).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+}
+
+#[tokio::test]
+async fn a_first_deployment_stays_paused_because_nothing_precedes_it() {
+    let mut bench = Bench::new().await;
+    bench.lab.faults().add(never_active("*web*"));
+    let started = bench.start(ONE_SERVER).await;
+    bench.pause(&started.run).await;
+    let back = bench
+        .engine
+        .roll_back(&bench.actor, &started.deployment, &facts())
+        .await;
+    let why = refusal(back);
+    assert!(why.contains("never was complete"), "{why}");
+    assert!(bench.is_paused(&started.run).await);
 }
 
 #[tokio::test]
