@@ -69,8 +69,8 @@ pub struct Step {
     /// later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub takes_from: Vec<String>,
-    /// Components, and servers between, that use an address which this step can change. They are incomplete until their
-    /// own steps, which come later.
+    /// Components, and servers between, that use what this step can change: addresses, or settings of a component. Their
+    /// own steps come later. They are incomplete if the run ends in between.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outdates: Vec<String>,
     /// Duration of a [`StepKind::Pause`] in seconds.

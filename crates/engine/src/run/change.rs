@@ -84,7 +84,6 @@ impl Attempt {
         let context = work.context(self);
         if self.updates(&work.spec) {
             self.tries(name, &entry, driver, &work).await?;
-            self.outdate().await?;
             self.log
                 .info(format!(
                     "Updating {} `{name}` ({id})",
@@ -113,15 +112,6 @@ impl Attempt {
         }
         self.until_ready(driver, &context, &work.resolved, &now)
             .await
-    }
-
-    /// Makes the components incomplete that use an address which this step can change. If the run ends before their own
-    /// steps, the next plan sets them up again.
-    async fn outdate(&self) -> StepResult {
-        for other in &self.step.outdates {
-            self.note_state(other, ResourceState::Updating).await?;
-        }
-        Ok(())
     }
 
     /// Records the values that a change can write into a resource, before the change starts. If it does not finish, the

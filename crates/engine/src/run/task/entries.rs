@@ -57,11 +57,21 @@ impl RunTask {
 
     /// The resource's entry for a step's move: the intent is stored before the call to the cloud.
     fn enter_resource(&mut self, index: StepIndex, state: StepState, entries: &mut Vec<Entry>) {
+        let step = &self.workflow.steps[index];
+        let Some(name) = &step.resource else { return };
+        if state == StepState::Skipped {
+            let changes = matches!(step.kind, StepKind::Configure | StepKind::Update);
+            if changes && self.is_outdated(name) {
+                entries.push(Entry::Resource {
+                    name: name.clone(),
+                    change: self.to(name, ResourceState::Failed),
+                });
+            }
+            return;
+        }
         let Some(run_context) = &self.run_context else {
             return;
         };
-        let step = &self.workflow.steps[index];
-        let Some(name) = &step.resource else { return };
         if state == StepState::Running {
             let before = run_context.known.get(name);
             if before.is_none_or(|entry| entry.state == ResourceState::Ready) {
@@ -88,27 +98,12 @@ impl RunTask {
                     state: ResourceState::Creating,
                 }
             }
-            (StepKind::Update, StepState::Running) => {
-                self.to(run_context, name, ResourceState::Updating)
-            }
-            (StepKind::Delete, StepState::Running) => {
-                self.to(run_context, name, ResourceState::Removing)
-            }
+            (StepKind::Update, StepState::Running) => self.to(name, ResourceState::Updating),
+            (StepKind::Delete, StepState::Running) => self.to(name, ResourceState::Removing),
             (
                 StepKind::Create | StepKind::Configure | StepKind::Update | StepKind::Delete,
                 StepState::Failed | StepState::Cancelled,
-            ) if run_context.known.get(name).is_some() => {
-                self.to(run_context, name, ResourceState::Failed)
-            }
-            // Another step has made it incomplete (`Step::outdates`), and nothing works on it any more.
-            (StepKind::Configure | StepKind::Update, StepState::Skipped)
-                if run_context
-                    .known
-                    .get(name)
-                    .is_some_and(|entry| entry.state == ResourceState::Updating) =>
-            {
-                self.to(run_context, name, ResourceState::Failed)
-            }
+            ) if run_context.known.get(name).is_some() => self.to(name, ResourceState::Failed),
             _ => return,
         };
         entries.push(Entry::Resource {
@@ -117,14 +112,20 @@ impl RunTask {
         });
     }
 
-    fn to(&self, run_context: &RunContext, name: &str, state: ResourceState) -> ResourceChange {
-        run_context.known.change(name, |entry| entry.state = state);
+    /// True if a step has started that changes what the resource uses.
+    fn is_outdated(&self, name: &str) -> bool {
+        let mut steps = self.workflow.steps.iter().zip(&self.run.steps);
+        steps.any(|(step, status)| status.attempts > 0 && step.outdates.iter().any(|it| it == name))
+    }
+
+    fn to(&self, name: &str, state: ResourceState) -> ResourceChange {
+        let known = self.run_context.as_ref().map(|context| &context.known);
+        if let Some(known) = known {
+            known.change(name, |entry| entry.state = state);
+        }
         ResourceChange::To {
             state,
-            physical_id: run_context
-                .known
-                .get(name)
-                .and_then(|entry| entry.physical_id),
+            physical_id: known.and_then(|known| known.get(name)?.physical_id),
         }
     }
 

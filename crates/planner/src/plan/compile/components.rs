@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use hot::expr::Expr;
 use types::{ResourceType, SECURITY_GROUP_RULE, is_software_deployment};
 
-use super::Compiler;
+use super::{Compiler, names_of};
 use crate::{
     plan::{
         Action, Deployed,
@@ -95,6 +95,7 @@ impl<'a> Compiler<'a> {
             changed: change
                 .map(|change| change.changed_values())
                 .unwrap_or_default(),
+            outdates: names_of(&self.outdated, name),
             ..Step::new(id.clone(), kind, Some(name), after, CONFIGURE_SECONDS)
         });
         self.done.insert(name, id);

@@ -22,8 +22,23 @@ struct Entry {
     spec: ResourceSpec,
     made_from: BTreeMap<String, Value>,
     in_order: bool,
-    /// The addresses that a component was set up with.
+    /// The addresses and the settings of other components that a component was set up with.
     set_up_with: BTreeMap<String, String>,
+}
+
+impl Entry {
+    /// As in the engine, a component refers to others by its name.
+    fn reference(&self, name: &str) -> Value {
+        if is_component(&self.spec) {
+            json!(name)
+        } else {
+            json!(self.id)
+        }
+    }
+}
+
+fn is_component(spec: &ResourceSpec) -> bool {
+    spec.resource_type.starts_with(types::CATALOG)
 }
 
 impl Scope for World {
@@ -32,7 +47,7 @@ impl Scope for World {
     }
     fn reference(&self, resource: &str) -> Option<Value> {
         let entry = self.entries.get(resource).filter(|entry| entry.in_order)?;
-        Some(json!(entry.id))
+        Some(entry.reference(resource))
     }
     fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
         let entry = self.entries.get(resource).filter(|entry| entry.in_order)?;
@@ -78,6 +93,7 @@ impl World {
             let step = &workflow.steps[waiting.remove(next)];
             if fails(step) {
                 self.fail(workflow, step);
+                self.outdate(workflow, &done, step);
                 return Ok(());
             }
             self.step(workflow, step)
@@ -106,7 +122,6 @@ impl World {
         ) {
             return;
         }
-        self.outdate(step);
         if step.kind == StepKind::Create {
             self.make(name, &workflow.resources[name]).ok();
         }
@@ -115,10 +130,20 @@ impl World {
         }
     }
 
-    /// As in the engine, the outdated resources keep their ids.
-    fn outdate(&mut self, step: &Step) {
-        for name in &step.outdates {
-            if let Some(entry) = self.entries.get_mut(name) {
+    /// As in the engine: a resource is not in order if what it uses was changed and the run ended before its own step.
+    fn outdate(&mut self, workflow: &Workflow, done: &BTreeSet<&str>, failed: &Step) {
+        let steps = workflow.steps.iter();
+        let (ended, left): (Vec<&Step>, Vec<&Step>) =
+            steps.partition(|step| done.contains(step.id.as_str()));
+        let tried = ended.into_iter().chain([failed]);
+        let outdated: BTreeSet<&String> = tried.flat_map(|step| &step.outdates).collect();
+        let own = left
+            .into_iter()
+            .filter(|step| matches!(step.kind, StepKind::Configure | StepKind::Update));
+        for name in own.filter_map(|step| step.resource.as_ref()) {
+            if outdated.contains(name)
+                && let Some(entry) = self.entries.get_mut(name)
+            {
                 entry.in_order = false;
             }
         }
@@ -126,28 +151,33 @@ impl World {
 
     /// The addresses of a server: those that it and its ports were made with.
     fn addresses_of(&self, server: &str) -> Option<String> {
-        let spec = &self.entries.get(server)?.spec;
+        let Entry { id, spec, .. } = self.entries.get(server)?;
         let networks = spec.properties.get("networks")?;
         let ports = networks.resources().into_iter().map(|port| {
             let entry = self.entries.get(port);
             entry.map(|entry| (&entry.id, entry.spec.properties.get("fixed_ips")))
         });
-        Some(format!("{networks:?} {:?}", ports.collect::<Vec<_>>()))
+        Some(format!("{id} {networks:?} {:?}", ports.collect::<Vec<_>>()))
     }
 
-    /// The addresses that a component uses now, by server: its host, and the hosts of the components that it refers to.
-    fn used_addresses(&self, spec: &ResourceSpec) -> BTreeMap<String, String> {
-        if !spec.resource_type.starts_with(types::CATALOG) {
+    /// What a component uses now, by name: the addresses of its host and of the hosts of the components that it refers to,
+    /// and the settings of those that come before it.
+    fn used(&self, spec: &ResourceSpec) -> BTreeMap<String, String> {
+        if !is_component(spec) {
             return BTreeMap::new();
         }
         let host_of = |name: &str| self.entries.get(name)?.spec.host().map(str::to_owned);
         let referred = spec.properties.values().flat_map(Expr::resources);
         let hosts = spec.host().map(str::to_owned).into_iter();
-        hosts
+        let addresses = hosts
             .chain(referred.filter_map(host_of))
             .filter_map(|server| Some((self.addresses_of(&server)?, server)))
-            .map(|(addresses, server)| (server, addresses))
-            .collect()
+            .map(|(addresses, server)| (server, addresses));
+        let settings = spec.requires.iter().filter_map(|name| {
+            let provider = &self.entries.get(name)?.spec;
+            is_component(provider).then(|| (name.clone(), format!("{:?}", provider.properties)))
+        });
+        addresses.chain(settings).collect()
     }
 
     fn step(&mut self, workflow: &Workflow, step: &Step) -> Result<(), String> {
@@ -155,7 +185,6 @@ impl World {
             return Ok(());
         };
         self.retire(step);
-        self.outdate(step);
         match step.kind {
             StepKind::Create if self.entries.get(name).is_some_and(|entry| entry.in_order) => {
                 Err("there is one already".to_owned())
@@ -227,14 +256,14 @@ impl World {
                 let value = match value.resolve(self) {
                     Ok(value) => value,
                     // A component of which the address is needed can come later.
-                    Err(_) if spec.resource_type.starts_with(types::CATALOG) => Value::Null,
+                    Err(_) if is_component(spec) => Value::Null,
                     Err(error) => return Err(error.to_string()),
                 };
                 made_from.insert(property.clone(), value);
             }
         }
         self.made += 1;
-        let set_up_with = self.used_addresses(spec);
+        let set_up_with = self.used(spec);
         let entry = Entry {
             set_up_with,
             id: format!("{name}#{}", self.made),
@@ -261,7 +290,7 @@ impl World {
             let actual = Actual {
                 exists: true,
                 in_order: entry.in_order,
-                reference: entry.in_order.then(|| json!(entry.id)),
+                reference: entry.in_order.then(|| entry.reference(name)),
                 attributes,
                 made_from: entry.made_from.clone(),
             };
@@ -293,8 +322,8 @@ impl World {
             if !entry.in_order || entry.spec.properties != drawn.resources[name].properties {
                 return Err(format!("`{name}` is not as drawn: {entry:?}"));
             }
-            if entry.set_up_with != self.used_addresses(&entry.spec) {
-                return Err(format!("`{name}` uses earlier addresses: {entry:?}"));
+            if entry.set_up_with != self.used(&entry.spec) {
+                return Err(format!("`{name}` uses what there was before: {entry:?}"));
             }
             for (property, made) in &entry.made_from {
                 let now = entry.spec.properties[property].resolve(self);
@@ -326,6 +355,7 @@ fn drawing(look: &[u8]) -> String {
     text.push_str(&format!("  sub: {{type: OS::Neutron::Subnet, properties: {{network: {{get_resource: net}}, cidr: {cidr}}}}}\n"));
     let network = "{network: {get_resource: net}}";
     let two = format!("{network}, {network}");
+    let mut backends = Vec::new();
     for server in 0..usize::from(at(2) % 4) {
         let has_two = server == 0 && at(8) & 2 != 0;
         let networks = if has_two { two.as_str() } else { network };
@@ -343,7 +373,12 @@ fn drawing(look: &[u8]) -> String {
         text.push_str(&format!("  s{server}: {{type: OS::Nova::Server, metadata: {{stackloom: {{public: {public}}}}}, properties: {{flavor: m1.small, image: {image}{data}, networks: [{networks}]}}}}\n"));
         if kind & 8 != 0 {
             text.push_str(&format!("  c{server}: {{type: 'Stackloom::Catalog::nginx', properties: {{host: {{get_resource: s{server}}}, listen_port: {}}}}}\n", 80 + u16::from(kind >> 4)));
+            backends.push(format!("{{get_resource: c{server}}}"));
         }
+    }
+    if at(8) & 4 != 0 && !backends.is_empty() {
+        let backends = backends.join(", ");
+        text.push_str(&format!("  proxy: {{type: 'Stackloom::Catalog::haproxy', properties: {{host: {{get_resource: s0}}, listen_port: 8080, backends: [{backends}]}}}}\n"));
     }
     if at(7) % 2 == 1 {
         let public = ["A", "B"][usize::from(at(8) % 2)];

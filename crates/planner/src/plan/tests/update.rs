@@ -539,3 +539,30 @@ resources:
     let plan = plan_with(text, &[("word", json!("two"))], &deployed);
     insta::assert_snapshot!(change_lines(&plan), @"Update two: `name` changes (the value of `word` changes)");
 }
+
+#[test]
+fn a_component_follows_its_provider_although_a_run_ended_between_their_steps() {
+    let base = DEMO
+        .replacen("haproxy\n", "haproxy\n    depends_on: disk\n", 1)
+        .replacen(
+            "outputs:",
+            "  disk: {type: OS::Cinder::Volume, depends_on: nginx, properties: {size: 1}}\noutputs:",
+            1,
+        );
+    let inner = "  inner:\n    type: OS::Nova::Server\n    properties:\n";
+    let another_port = base.replace("listen_port: 8080", "listen_port: 8081");
+    let another_server = base.replacen(inner, &format!("{inner}      user_data: other\n"), 1);
+    for changed in [another_port, another_server] {
+        let changed = changed.replacen("size: 1", "size: 2", 1);
+        let mut world = simulate::World::default();
+        world.run(&plan_of(&base).workflow.unwrap(), &[]);
+        let plan = |world: &simulate::World| plan_with(&changed, &[], &world.deployed());
+
+        world.run(&plan(&world).workflow.unwrap(), &["disk:update"]);
+        let next = plan(&world).workflow.unwrap();
+        let proxy = next.steps.iter().find(|step| step.id == "proxy:configure");
+        assert!(proxy.is_some(), "{}", steps(&next));
+        world.run(&next, &[]);
+        assert_eq!(plan(&world).workflow.unwrap().steps, []);
+    }
+}
