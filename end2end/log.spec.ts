@@ -170,6 +170,22 @@ test('a log shows what programs write as a terminal does, and is followed, filte
     await page.goto(`/runs/${run}`);
   });
 
+  await test.step('one step back takes back a link to a step of the same run', async () => {
+    await expect(log.locator('.log-line').first()).toBeVisible();
+    await page.evaluate(() => {
+      const link = document.createElement('a');
+      link.href = '?step=net:create';
+      document.body.append(link);
+      link.click();
+      link.remove();
+    });
+    const step = page.locator('.step-detail strong');
+    await expect(step).toHaveText('net:create');
+    await page.goBack();
+    await expect(step).toHaveCount(0);
+    await expect(page).toHaveURL(`/runs/${run}`);
+  });
+
   await test.step('a download has all lines, as the program wrote them', async () => {
     const text = await downloaded(page, 'As text');
     expect(text).toContain('\u001b[31mred\u001b[0m and \u001b[1mbold\u001b[0m\n');

@@ -33,7 +33,7 @@ use api::{
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::{use_params_map, use_query_map};
+use leptos_router::hooks::{use_location, use_params_map, use_query_map};
 
 use self::{
     cause::CauseCard,
@@ -181,7 +181,6 @@ impl RunView {
 #[component]
 pub fn RunPage() -> impl IntoView {
     let params = use_params_map();
-    let query = use_query_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id")).unwrap_or_default());
     let feed = Feed::new(id.into());
     let clock = time::use_clock();
@@ -231,17 +230,7 @@ pub fn RunPage() -> impl IntoView {
     refresh(view);
     look_for_successor(view);
     away::keep_tab_icon(view);
-    Effect::new(move |before: Option<()>| {
-        id.track();
-        if before.is_some() {
-            view.selected.set(None);
-        }
-    });
-    Effect::new(move |_| {
-        if let Some(step) = query.with(|query| query.get("step")) {
-            view.selected.set(Some(step));
-        }
-    });
+    follow_address(view);
     let title = move || {
         let name = view.name().unwrap_or_default();
         feed.model.with(|model| match model {
@@ -298,6 +287,19 @@ pub fn RunPage() -> impl IntoView {
         <Title text=title />
         <div class="run">{body}</div>
     }
+}
+
+/// Selects the step of the page's address, or none, after each navigation to it: by a link, or by the browser's "back".
+fn follow_address(view: RunView) {
+    let (query, path) = (use_query_map(), use_location().pathname);
+    Effect::new(move |_| {
+        let step = query.with(|query| query.get("step"));
+        let own = format!("/runs/{}", view.id.get());
+        // On the way to another page, the query is already that of the other page.
+        if path.get_untracked() == own {
+            view.selected.set(step);
+        }
+    });
 }
 
 /// Looks for the run that replaces this one, from its end until it has begun.

@@ -9,33 +9,31 @@ use crate::browser;
 
 /// Shows the address of the present view in the address bar.
 pub fn show_address(state: LogState) {
-    let page = use_location().pathname;
+    let path = use_location().pathname;
+    let own = path.get_untracked();
     Effect::new(move |_| {
-        let address = state.address();
-        // On the way to another page, the address bar still has this one.
-        if page.get_untracked() == browser::path() {
-            browser::replace_address(&address);
+        let query = state.address_query();
+        // On the way to another page, the router has the other path. After the browser's "back", so has the address bar.
+        if path.get_untracked() == own && browser::path() == own {
+            browser::replace_address(&format!("{own}{query}"));
         }
     });
 }
 
 impl LogState {
-    fn address(self) -> String {
+    /// The part of the address after its path.
+    fn address_query(self) -> String {
         let mut query = self.query_of(None);
         let search = self.query.get();
         if !search.is_empty() {
             query.push_str("&search=");
             query.push_str(&browser::encode(&search));
         }
-        let mut address = browser::path();
-        if let Some(query) = query.strip_prefix('&') {
-            address.push('?');
-            address.push_str(query);
-        }
+        let mut query = query.replacen('&', "?", 1);
         if let Some(marked) = self.marked.get() {
-            address.push('#');
-            address.push_str(&marked.fragment());
+            query.push('#');
+            query.push_str(&marked.fragment());
         }
-        address
+        query
     }
 }
