@@ -88,7 +88,7 @@ test('the resources have the state and the addresses that the cloud tells', asyn
     const failed = [{ service: 'block-storage', reason: 'the block-storage service did not answer in time' }];
     await page.route(`**/api/v1/deployments/${started.deployment}/live`, (route) => route.fulfill({ json: { resources, failed } }));
     await page.reload();
-    const note = page.getByRole('status').filter({ hasText: 'The block-storage service does not tell the states of its resources' });
+    const note = page.getByRole('status').filter({ hasText: 'The block-storage service does not report the states of its resources' });
     await expect(note).toContainText(failed[0]!.reason);
     await expect(row('net')).toContainText('ACTIVE');
     await expect(row('disk').locator('.server-live')).toHaveCount(0);

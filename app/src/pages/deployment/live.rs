@@ -71,7 +71,7 @@ pub fn live_resources(
     })
 }
 
-/// A note while the cloud, or a service of it, does not tell the state of its resources. A lost connection has its own
+/// A note while the cloud, or a service of it, does not report the states of its resources. A lost connection has its own
 /// note.
 #[component]
 pub fn OutdatedNote(
@@ -81,10 +81,11 @@ pub fn OutdatedNote(
     live: Load<LiveResources>,
 ) -> impl IntoView {
     let why = Memo::new(move |_| {
-        let problem = problems.into_iter().find_map(|one| one.get())?;
-        client::outage_of(&problem)
-            .is_none()
-            .then_some(problem.detail)
+        problems.into_iter().find_map(|problem| {
+            let problem = problem.get()?;
+            let is_outage = client::outage_of(&problem).is_some();
+            (!is_outage).then_some(problem.detail)
+        })
     });
     let failed = Memo::new(move |_| {
         live.with(|live| live.map(|live| live.failed.clone()))
@@ -101,11 +102,15 @@ pub fn OutdatedNote(
     move || {
         let outdated = why.get().map(|why| {
             let title = String::from("The states and addresses may be out of date.");
-            note(title, format!("The cloud could not be asked: {why}"))
+            let seconds = REFRESH_MS / 1_000;
+            let text = format!(
+                "The page asks the cloud again every {seconds} seconds. The last request failed: {why}"
+            );
+            note(title, text)
         });
         let failed = failed.get().into_iter().map(|one| {
             let title = format!(
-                "The {} service does not tell the states of its resources:",
+                "The {} service does not report the states of its resources:",
                 one.service
             );
             note(title, one.reason)
