@@ -502,8 +502,8 @@ fn RunBoard(view: RunView) -> impl IntoView {
         Loaded::Loading => skeleton::panel(),
         Loaded::Failed(problem) if problem.status == 404 => view! {
             <Empty
-                icon="history" title="The drawing of this run was not stored"
-                text="An older version of Stackloom ran it, which did not store the drawing. Its graph, steps and log are complete."
+                icon="history" title="The drawing of this run is not stored"
+                text="A deployment keeps the drawings of its newest runs, and this run is older. Its graph, steps and log are complete."
             />
         }
         .into_any(),
