@@ -101,7 +101,7 @@ impl RunView {
 
     /// True if the run can be resumed, rolled back or followed by an undeploy: no newer run has replaced it. Commands,
     /// snapshots and restorations can only be resumed while they are paused. Tracks.
-    pub fn is_newest(self) -> bool {
+    pub fn allows_follow_up(self) -> bool {
         let keeps_deployment = self.standing.with(|standing| {
             let standing = standing.as_ref();
             standing.is_some_and(|standing| standing.keeps_deployment)
@@ -112,13 +112,13 @@ impl RunView {
     /// True if no newer run has replaced this one. Tracks.
     pub fn is_latest(self) -> bool {
         self.standing
-            .with(|standing| standing.as_ref().is_some_and(Standing::is_newest))
+            .with(|standing| standing.as_ref().is_some_and(Standing::is_latest))
     }
 
     /// True if the deployment was not changed after this run. Tracks.
-    pub fn is_present(self) -> bool {
+    pub fn is_current(self) -> bool {
         self.standing
-            .with(|standing| standing.as_ref().is_some_and(Standing::is_present))
+            .with(|standing| standing.as_ref().is_some_and(Standing::is_current))
     }
 
     /// True if the user may change the deployment, and it is neither busy nor undeployed nor suspended, in whole or in part.
