@@ -74,8 +74,8 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// Calls `fetch` after mount and after changes of the signals that it reads before its first await.
     ///
     /// A response is dropped if a newer one is there, or if the signals have changed since. During a [`Load::reload`] the
-    /// old value stays visible. A fetch that the server cannot answer is a loss of the [connection](crate::connection), at whose end a
-    /// fetch that failed is repeated.
+    /// old value stays visible. A fetch that the server cannot answer is a loss of the [connection](crate::connection).
+    /// At the end of a loss, a fetch that failed is repeated.
     pub fn new<F, Fut>(fetch: F) -> Load<T>
     where
         F: Fn() -> Fut + 'static,
