@@ -8,7 +8,7 @@ use crate::{
     browser, client, links,
     load::Load,
     session::use_session,
-    ui::{Icon, Menu, Question, menu, use_confirm, use_toasts},
+    ui::{Icon, Menu, Question, menu, plain_text, use_confirm, use_toasts},
 };
 
 /// Nova's status of a running server.
@@ -88,7 +88,7 @@ pub fn TerminalButton(
         }
         match obstacle.get() {
             Some(why) => {
-                let why = format!("No terminal: {}.", why.replace('`', ""));
+                let why = format!("No terminal: {}.", plain_text(&why));
                 view! {
                     <button type="button" class="button" data-size="small" disabled aria-label=format!("{label}. {why}") title=why.clone()>
                         {content()}
