@@ -431,6 +431,9 @@ test('a resource is found by its name, also in a folded network, and Enter opens
   await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
 
   await page.keyboard.press('Control+f');
+  await find.getByRole('combobox').fill('nowhere');
+  await expect(find.getByRole('status'), 'screen readers are told').toHaveText('Nothing matches.');
+  await find.getByRole('combobox').fill('');
   await find.getByRole('option', { name: /^token/ }).click();
   await expect(node(page, 'token')).toHaveAttribute('data-selected', 'true');
 

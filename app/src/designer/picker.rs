@@ -359,7 +359,7 @@ fn Open(workspace: Workspace, picker: Picker) -> impl IntoView {
                     </li>
                 }).collect_view()}
             </ul>
-            {move || found.with(Vec::is_empty).then(|| view! { <p class="canvas-picker-none">"Nothing matches."</p> })}
+            {move || found.with(Vec::is_empty).then(|| view! { <p class="canvas-picker-none" role="status">"Nothing matches."</p> })}
         </div>
     }
 }
