@@ -1,5 +1,5 @@
-//! A run for users who look elsewhere: the tab's icon has the run's state, and a notification announces the run's end, a pause
-//! and a hook.
+//! A run for users who look elsewhere: the tab's icon has the run's state, and a notification announces the run's end, a
+//! pause and a hook.
 
 use api::{Named as _, RunState};
 use leptos::prelude::*;
