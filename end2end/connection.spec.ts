@@ -1,6 +1,8 @@
 // Pages without a connection: they say so, keep what they show, and become current by themselves.
 import { expect, test, type BrowserContext, type Locator, type Page } from '@playwright/test';
 import { api, login } from './support/app.ts';
+import { pasteOver, textOf } from './support/code.ts';
+import { code, saved } from './support/draw.ts';
 import { network, type Network } from './support/network.ts';
 import { ended } from './support/runs.ts';
 import { canRestart, restartServer } from './support/server.ts';
@@ -118,6 +120,21 @@ test('list, deployment and plan without a network say so, and are current when i
   });
 
   await undeploy();
+});
+
+test('a designer without a network says so when it cannot save', async ({ page }) => {
+  await login(page);
+  const cable = await network();
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'unplugged', template: template('word') });
+  await page.goto(`${cable.address}/designs/${id}`);
+  const editor = await code(page);
+  cable.cut();
+  await pasteOver(editor, `${await textOf(editor)}# typed without a network\n`);
+  // Sooner than the page loads anything again: every half a minute.
+  await expect(lost(page)).toHaveText(NO_CONNECTION, { timeout: 10_000 });
+  cable.mend();
+  await expectConnected(page);
+  await saved(page);
 });
 
 test('list, deployment and plan go on when the server restarts @full', async ({ page, context }) => {

@@ -5,12 +5,7 @@ use std::{future::Future, pin::Pin, time::Duration};
 use api::Problem;
 use leptos::prelude::*;
 
-use crate::{
-    browser,
-    client::{self, Answer},
-    connection::use_connection,
-    ui::problem::ProblemCard,
-};
+use crate::{browser, client::Answer, connection::use_connection, ui::problem::ProblemCard};
 
 /// Interval of reloads while a run is active, which changes the displayed values.
 const BUSY_REFRESH: Duration = Duration::from_secs(4);
@@ -74,8 +69,8 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// Calls `fetch` after mount and after changes of the signals that it reads before its first await.
     ///
     /// A response is dropped if a newer one is there, or if the signals have changed since. During a [`Load::reload`] the
-    /// old value stays visible. A fetch that the server cannot answer is a loss of the [connection](crate::connection).
-    /// At the end of a loss, a fetch that failed is repeated.
+    /// old value stays visible. At the end of a loss of the [connection](crate::connection), a fetch that failed is
+    /// repeated.
     pub fn new<F, Fut>(fetch: F) -> Load<T>
     where
         F: Fn() -> Fut + 'static,
@@ -93,7 +88,6 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         // that a page that reloads at an interval also shows responses that take longer than the interval.
         let outdated = StoredValue::new(0_u32);
         let has_failed = StoredValue::new(false);
-        let connection = use_connection();
         Effect::new(move |seen: Option<u32>| {
             let want = wanted.get();
             let question = fetch();
@@ -108,16 +102,13 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
                 if outdated.try_get_value().is_some_and(|last| last < number) {
                     outdated.try_set_value(number);
                     has_failed.try_set_value(answer.is_err());
-                    if let Some(outage) = answer.as_ref().err().and_then(client::outage_of) {
-                        connection.lose(outage);
-                    }
                     apply_response(value, answer);
                 }
             });
             want
         });
         let load = Load { value, wanted };
-        connection.on_return(move || {
+        use_connection().on_return(move || {
             if has_failed.try_get_value() == Some(true) {
                 load.reload();
             }
