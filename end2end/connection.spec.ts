@@ -98,6 +98,10 @@ test('list, deployment and plan without a network say so, and are current when i
   await test.step('the browser is offline', async () => {
     await context.setOffline(true);
     for (const tab of tabs) await expect(lost(tab)).toHaveText(NO_CONNECTION);
+    const consequence = list.getByText('This page may be out of date. It is updated when the server responds again.');
+    await expect(consequence).toBeHidden();
+    await list.getByRole('button', { name: NO_CONNECTION }).press('Enter');
+    await expect(consequence, 'a key explains the note').toBeVisible();
     await context.setOffline(false);
     await expectConnected(...tabs);
   });
