@@ -229,6 +229,8 @@ test('an item is found by what it is connected to, and its page tells when a com
   const card = (item: string) => page.locator(`[data-item="${item}"]`);
   const search = page.getByRole('searchbox', { name: 'Search the catalogue' });
   await expect(card('nginx')).toBeVisible();
+  await search.fill('xyzzy');
+  await expect(page.getByRole('status').filter({ hasText: 'Nothing matches.' }), 'screen readers are told').toBeVisible();
   await search.fill('mysql');
   await expect(card('nginx')).toHaveCount(0);
   await expect(card('mariadb')).toBeVisible();

@@ -86,6 +86,8 @@ test('a list of 1,000 deployments shows its first rows, and searches all', async
   await page.getByRole('searchbox', { name: 'Search deployments' }).fill('many-999');
   await expect(rows).toHaveCount(1);
   await expect(page.getByRole('button', { name: /^Show/ })).toHaveCount(0);
+  await page.getByRole('searchbox', { name: 'Search deployments' }).fill('xyzzy');
+  await expect(page.getByRole('status').filter({ hasText: 'No deployment matches.' }), 'screen readers are told').toBeVisible();
   await page.getByRole('searchbox', { name: 'Search deployments' }).fill('');
   await expect(rows).toHaveCount(50);
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
