@@ -1,6 +1,6 @@
 //! The servers' present state in the cloud, and the menu that starts, stops and reboots them.
 
-use api::{Deployment, LiveServer, PowerAction, Problem};
+use api::{Deployment, LiveServer, PowerAction};
 use leptos::prelude::*;
 
 use super::live::polled;
@@ -18,13 +18,8 @@ const RUNNING: &str = "ACTIVE";
 const LOOK_AGAIN_MS: [i32; 3] = [2_000, 6_000, 10_000];
 
 /// The servers as the cloud has them, refreshed at an interval.
-pub fn live_servers(
-    deployment: Load<Deployment>,
-    problem: RwSignal<Option<Problem>>,
-) -> Load<Vec<LiveServer>> {
-    polled(deployment, problem, |id| async move {
-        client::servers(&id).await
-    })
+pub fn live_servers(deployment: Load<Deployment>) -> Load<Vec<LiveServer>> {
+    polled(deployment, |id| async move { client::servers(&id).await })
 }
 
 /// Nova's status of a suspended server.
