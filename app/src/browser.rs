@@ -318,12 +318,6 @@ pub fn show_address(address: &str) {
     }
 }
 
-/// The part of the current address after `#`.
-pub fn fragment() -> String {
-    let hash = window().and_then(|window| window.location().hash().ok());
-    hash.unwrap_or_default().trim_start_matches('#').to_owned()
-}
-
 /// Replaces the current address without a page load and without a new entry in the history.
 pub fn replace_address(address: &str) {
     let history = window().and_then(|window| window.history().ok());

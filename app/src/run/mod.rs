@@ -33,7 +33,7 @@ use api::{
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::{use_location, use_params_map, use_query_map};
+use leptos_router::hooks::{use_location, use_params_map};
 
 use self::{
     cause::CauseCard,
@@ -291,12 +291,12 @@ pub fn RunPage() -> impl IntoView {
 
 /// Selects the step of the page's address, or none, after each navigation to it: by a link, or by the browser's "back".
 fn follow_address(view: RunView) {
-    let (query, path) = (use_query_map(), use_location().pathname);
+    let location = use_location();
     Effect::new(move |_| {
-        let step = query.with(|query| query.get("step"));
+        let step = location.query.with(|query| query.get("step"));
         let own = format!("/runs/{}", view.id.get());
         // On the way to another page, the query is already that of the other page.
-        if path.get_untracked() == own {
+        if location.pathname.get_untracked() == own {
             view.selected.set(step);
         }
     });
