@@ -411,7 +411,9 @@ test('unrelated resources fade on demand', async ({ page }) => {
   await page.keyboard.press('Control+k');
   const commands = page.getByRole('dialog', { name: 'Commands' });
   await expect(commands.getByRole('combobox')).toBeFocused();
-  await page.keyboard.type('fade the unrelated');
+  await page.keyboard.type('xyzzy');
+  await expect(commands.getByRole('status'), 'screen readers are told').toHaveText('Nothing matches.');
+  await commands.getByRole('combobox').fill('fade the unrelated');
   await page.keyboard.press('Enter');
   await expect(node(page, 'db')).toHaveAttribute('data-faded', 'true');
 });
@@ -431,11 +433,16 @@ test('a resource is found by its name, also in a folded network, and Enter opens
   await expect(node(page, 'web')).toHaveAttribute('data-selected', 'true');
 
   await page.keyboard.press('Control+f');
+  await find.getByRole('combobox').fill('nowhere');
+  await expect(find.getByRole('status'), 'screen readers are told').toHaveText('Nothing matches.');
+  await find.getByRole('combobox').fill('');
   await find.getByRole('option', { name: /^token/ }).click();
   await expect(node(page, 'token')).toHaveAttribute('data-selected', 'true');
 
   await page.getByRole('tablist', { name: 'Palette' }).getByRole('tab', { name: 'Outline' }).click();
   const search = page.getByRole('searchbox', { name: 'Search the palette' });
+  await search.fill('xyzzy');
+  await expect(page.getByRole('tabpanel', { name: 'Outline' }).getByRole('status')).toHaveText('Nothing matches.');
   await search.fill('db');
   await search.press('Enter');
   await expect(node(page, 'db')).toHaveAttribute('data-selected', 'true');
@@ -450,6 +457,8 @@ test('one search finds resources and items, the best first, and Enter adds it', 
   await expect(palette.getByRole('tabpanel').getByRole('button').first()).toHaveAccessibleName('Volume');
   await search.press('Enter');
   await expect(node(page, 'volume')).toBeVisible();
+  await search.fill('xyzzy');
+  await expect(palette.getByRole('tabpanel').getByRole('status'), 'screen readers are told').toHaveText('Nothing matches.');
   await search.fill('nginx');
   await expect(palette.getByRole('tabpanel').getByRole('button').first()).toHaveAccessibleName('nginx');
 });

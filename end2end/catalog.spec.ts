@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test, type Page } from '@playwright/test';
 import { alert, api, login, newDesign, node, shoot } from './support/app.ts';
+import { accessible } from './support/axe.ts';
 import { add, inspect, saved, tab } from './support/draw.ts';
 import { readsGit, serveGit } from './support/git.ts';
 import { ended } from './support/runs.ts';
@@ -192,15 +193,19 @@ test('an item is taken from a folder of a git repository, for a test and to be p
   git('add', '--all');
   git('-c', 'user.name=x', '-c', 'user.email=x@example.org', 'commit', '--message=x');
   const server = await serveGit(root, Number(host.split(':')[1]));
+  const repository = page.getByRole('dialog', { name: 'Item from a git repository' });
   const take = async (url: string, action: 'Test' | 'Publish') => {
     await page.getByRole('button', { name: 'From git' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Item from a git repository' });
-    await dialog.getByLabel('Repository', { exact: true }).fill(url);
-    await dialog.getByLabel('Folder', { exact: true }).fill('greeter');
-    await dialog.getByRole('button', { name: action }).click();
+    await repository.getByLabel('Repository', { exact: true }).fill(url);
+    await repository.getByLabel('Folder', { exact: true }).fill('greeter');
+    await repository.getByRole('button', { name: action }).click();
   };
   try {
     await page.goto('/catalog');
+    await page.getByRole('button', { name: 'From git' }).click();
+    await expect(repository).toBeVisible();
+    await accessible(page);
+    await repository.getByRole('button', { name: 'Cancel' }).click();
     await take(`https://${host}/items`, 'Test');
     const dialog = page.getByRole('dialog', { name: 'Test the draft' });
     await expect(dialog.getByRole('article')).toContainText('Greeter of git', { timeout: 30_000 });
@@ -224,6 +229,8 @@ test('an item is found by what it is connected to, and its page tells when a com
   const card = (item: string) => page.locator(`[data-item="${item}"]`);
   const search = page.getByRole('searchbox', { name: 'Search the catalogue' });
   await expect(card('nginx')).toBeVisible();
+  await search.fill('xyzzy');
+  await expect(page.getByRole('status').filter({ hasText: 'Nothing matches.' }), 'screen readers are told').toBeVisible();
   await search.fill('mysql');
   await expect(card('nginx')).toHaveCount(0);
   await expect(card('mariadb')).toBeVisible();
@@ -274,7 +281,10 @@ test('a draft is previewed, checked, and listed until somebody deletes it', asyn
   await page.goto('/catalog');
   await expect(page.getByRole('button', { name: 'Test a draft' })).toBeEnabled({ timeout: 60_000 });
   await page.getByLabel('Draft of an item (tar.gz or zip)').setInputFiles(pack('passing', item('1.0.0', 'passing', 'Passing')));
-  await page.getByRole('dialog', { name: 'Test the draft' }).getByRole('button', { name: 'Cancel' }).click();
+  const tested = page.getByRole('dialog', { name: 'Test the draft' });
+  await expect(tested.getByRole('article')).toContainText('Passing');
+  await accessible(page);
+  await tested.getByRole('button', { name: 'Cancel' }).click();
   const drafts = page.getByRole('region', { name: 'Drafts' });
   const row = drafts.getByRole('row', { name: 'passing' });
   await expect(row).toBeVisible();
@@ -322,6 +332,7 @@ test('a role of Galaxy is described by a form, tested as a draft, and published'
   await expect(preview.getByRole('article')).toContainText('Pager');
   await expect(preview.getByRole('group', { name: 'Inspector' }).getByLabel('Pager title', { exact: true })).toHaveAttribute('placeholder', 'Hello');
   await shoot(page, 'catalog-role');
+  await accessible(page);
 
   await dialog.getByRole('button', { name: 'Test', exact: true }).click();
   const tested = page.getByRole('dialog', { name: 'Test the draft' });

@@ -1,6 +1,8 @@
 // Pages without a connection: they say so, keep what they show, and become current by themselves.
 import { expect, test, type BrowserContext, type Locator, type Page } from '@playwright/test';
 import { api, login } from './support/app.ts';
+import { pasteOver, textOf } from './support/code.ts';
+import { code, saved } from './support/draw.ts';
 import { network, type Network } from './support/network.ts';
 import { ended } from './support/runs.ts';
 import { canRestart, restartServer } from './support/server.ts';
@@ -19,15 +21,16 @@ const NO_DATABASE = 'The server cannot use its database';
 /** The note in the top bar. */
 const lost = (page: Page): Locator => page.getByRole('banner').getByText(new RegExp(`^(${NO_CONNECTION}|${NO_DATABASE})$`));
 
-/** Shows the tabs again, at which their pages read from the server, until they say why they are not current. */
-async function sayIt(words: string, ...tabs: Page[]): Promise<void> {
+/** Shows the tabs again, at which their pages read from the server, until the note in the top bar has these words. */
+async function expectLost(words: string, ...tabs: Page[]): Promise<void> {
   await Promise.all(tabs.map((tab) => expect(async () => {
     await tab.evaluate(() => void window.dispatchEvent(new Event('visibilitychange')));
     await expect(lost(tab)).toHaveText(words, { timeout: 200 });
   }).toPass({ timeout: 90_000, intervals: [100] })));
 }
 
-async function takeItBack(...tabs: Page[]): Promise<void> {
+/** Expects the tabs without the note. */
+async function expectConnected(...tabs: Page[]): Promise<void> {
   for (const tab of tabs) await expect(lost(tab)).toHaveCount(0);
 }
 
@@ -41,17 +44,17 @@ async function open(page: Page, context: BrowserContext, { address }: Network) {
   await one.goto(`${address}/deployments/${deployment}`);
   await plan.goto(`${address}/designs/${design.id}/plan?deployment=${deployment}`);
   const deployments = [deployment];
-  const isShown = async () => {
+  const expectShown = async () => {
     await expect(list.locator('[data-deployment="steady"]')).toBeVisible();
     await expect(one.locator('[data-resource="word"]')).toBeVisible();
     await expect(plan.getByText('Nothing to do')).toBeVisible();
   };
-  await isShown();
+  await expectShown();
   return {
     list,
     one,
     tabs: [list, one, plan],
-    isShown,
+    expectShown,
     /** Somebody else changes the design, updates the deployment to it, and makes another deployment. */
     change: async () => {
       const next = { name: 'steady', template: template('word', 'other'), base_version: design.version };
@@ -62,7 +65,7 @@ async function open(page: Page, context: BrowserContext, { address }: Network) {
       await ended(page, later.run);
       deployments.push(later.deployment);
     },
-    isCurrent: async () => {
+    expectCurrent: async () => {
       await expect(list.locator('[data-deployment="later"]')).toBeVisible();
       await expect(one.locator('[data-resource="other"]')).toBeVisible();
       // The page plans the version that it was opened with.
@@ -80,52 +83,71 @@ async function open(page: Page, context: BrowserContext, { address }: Network) {
 test('list, deployment and plan without a network say so, and are current when it is back', async ({ page, context }) => {
   await login(page);
   const cable = await network();
-  const { list, tabs, isShown, change, isCurrent, undeploy } = await open(page, context, cable);
+  const { list, tabs, expectShown, change, expectCurrent, undeploy } = await open(page, context, cable);
 
   await test.step('the network is cut', async () => {
     expect(cable.cut()).toBeGreaterThan(0);
-    await sayIt(NO_CONNECTION, ...tabs);
+    await expectLost(NO_CONNECTION, ...tabs);
     await change();
-    await isShown();
+    await expectShown();
     cable.mend();
-    await isCurrent();
-    await takeItBack(...tabs);
+    await expectCurrent();
+    await expectConnected(...tabs);
   });
 
   await test.step('the browser is offline', async () => {
     await context.setOffline(true);
     for (const tab of tabs) await expect(lost(tab)).toHaveText(NO_CONNECTION);
+    const consequence = list.getByText('This page may be out of date. It is updated when the server responds again.');
+    await expect(consequence).toBeHidden();
+    await list.getByRole('button', { name: NO_CONNECTION }).press('Enter');
+    await expect(consequence, 'a key explains the note').toBeVisible();
     await context.setOffline(false);
-    await takeItBack(...tabs);
+    await expectConnected(...tabs);
   });
 
   await test.step('a proxy answers in place of the server', async () => {
     await list.route('**/api/v1/**', (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' }));
-    await sayIt(NO_CONNECTION, list);
+    await expectLost(NO_CONNECTION, list);
     await expect(list.locator('[data-deployment="steady"]')).toBeVisible();
     await list.unroute('**/api/v1/**');
-    await takeItBack(list);
+    await expectConnected(list);
   });
 
   await test.step('the server cannot use its database', async () => {
     const problem = { type: '/errors/database-unavailable', title: 'Database unavailable', status: 503, code: 'database-unavailable', detail: 'Try again.' };
     for (const tab of tabs) await tab.route('**/api/v1/**', (route) => route.fulfill({ status: 503, json: problem }));
-    await sayIt(NO_DATABASE, ...tabs);
-    await isCurrent();
+    await expectLost(NO_DATABASE, ...tabs);
+    await expectCurrent();
     for (const tab of tabs) await tab.unroute('**/api/v1/**');
-    await takeItBack(...tabs);
+    await expectConnected(...tabs);
   });
 
   await undeploy();
+});
+
+test('a designer without a network says so when it cannot save', async ({ page }) => {
+  await login(page);
+  const cable = await network();
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'unplugged', template: template('word') });
+  await page.goto(`${cable.address}/designs/${id}`);
+  const editor = await code(page);
+  cable.cut();
+  await pasteOver(editor, `${await textOf(editor)}# typed without a network\n`);
+  // Sooner than the page loads anything again: every half a minute.
+  await expect(lost(page)).toHaveText(NO_CONNECTION, { timeout: 10_000 });
+  cable.mend();
+  await expectConnected(page);
+  await saved(page);
 });
 
 test('list, deployment and plan go on when the server restarts @full', async ({ page, context }) => {
   test.skip(!canRestart, 'only `cargo xtask test` can restart the server');
   test.setTimeout(5 * 60_000);
   await login(page);
-  const { list, one, isShown, change, undeploy } = await open(page, context, await network());
+  const { list, one, expectShown, change, undeploy } = await open(page, context, await network());
   await restartServer();
-  await isShown();
+  await expectShown();
   await change();
   // Pages read at intervals of half a minute.
   await expect(list.locator('[data-deployment="later"]')).toBeVisible({ timeout: 60_000 });

@@ -1,5 +1,5 @@
 // The list of deployments, and what a deployment offers at its end.
-import { expect, test, type Locator } from '@playwright/test';
+import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, openDesigns, shoot } from './support/app.ts';
 import { clearFaults, fault } from './support/lab.ts';
 import { ended, endedAs } from './support/runs.ts';
@@ -17,6 +17,8 @@ outputs:
   address: {value: {get_attr: [address, floating_ip_address]}}
   page: {value: {str_replace: {template: "http://it/", params: {it: {get_attr: [address, floating_ip_address]}}}}}
 `;
+
+const word = 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n';
 
 test.afterEach(async ({ request }) => clearFaults(request));
 
@@ -56,18 +58,23 @@ test('icons that first come up offline are drawn', async ({ page, context }) => 
   await expect.poll(() => blankIcons(commands)).toEqual([]);
 });
 
+/** Answers requests for a list with these rows, in pages. */
+async function answerWith(page: Page, list: string, rows: object[]): Promise<void> {
+  await page.route(list, (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const [offset, limit] = [Number(query.get('offset')), Number(query.get('limit'))];
+    return route.fulfill({ json: rows.slice(offset, offset + limit) });
+  });
+}
+
 test('a list of 1,000 deployments shows its first rows, and searches all', async ({ page }) => {
   await login(page);
-  const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'one', template: 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n' });
+  const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'one', template: word });
   await ended(page, run);
   const listed = await api<{ id: string }[]>(page, 'GET', '/deployments');
   const one = listed.find(({ id }) => id === deployment)!;
   const many = Array.from({ length: 1000 }, (_, at) => ({ ...one, id: `${one.id}-${at}`, name: `many-${at}` }));
-  await page.route('**/api/v1/deployments?*', (route) => {
-    const query = new URL(route.request().url()).searchParams;
-    const [offset, limit] = [Number(query.get('offset')), Number(query.get('limit'))];
-    return route.fulfill({ json: many.slice(offset, offset + limit) });
-  });
+  await answerWith(page, '**/api/v1/deployments?*', many);
   await page.goto('/deployments');
   const rows = page.locator('[data-deployment]');
   await expect(rows).toHaveCount(50);
@@ -79,6 +86,8 @@ test('a list of 1,000 deployments shows its first rows, and searches all', async
   await page.getByRole('searchbox', { name: 'Search deployments' }).fill('many-999');
   await expect(rows).toHaveCount(1);
   await expect(page.getByRole('button', { name: /^Show/ })).toHaveCount(0);
+  await page.getByRole('searchbox', { name: 'Search deployments' }).fill('xyzzy');
+  await expect(page.getByRole('status').filter({ hasText: 'No deployment matches.' }), 'screen readers are told').toBeVisible();
   await page.getByRole('searchbox', { name: 'Search deployments' }).fill('');
   await expect(rows).toHaveCount(50);
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
@@ -87,16 +96,12 @@ test('a list of 1,000 deployments shows its first rows, and searches all', async
 
 test('a deployment with hundreds of runs shows the newest ones first, and the others when asked', async ({ page }) => {
   await login(page);
-  const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'old', template: 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n' });
+  const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'old', template: word });
   await ended(page, run);
   const [one] = await api<{ created: string }[]>(page, 'GET', `/deployments/${deployment}/runs`);
   const at = (index: number) => new Date(Date.parse(one!.created) - index * 60_000).toISOString();
   const many = Array.from({ length: 620 }, (_, index) => ({ ...one, id: `run-${index}`, created: at(index) }));
-  await page.route(`**/api/v1/deployments/${deployment}/runs?*`, (route) => {
-    const query = new URL(route.request().url()).searchParams;
-    const [offset, limit] = [Number(query.get('offset')), Number(query.get('limit'))];
-    return route.fulfill({ json: many.slice(offset, offset + limit) });
-  });
+  await answerWith(page, `**/api/v1/deployments/${deployment}/runs?*`, many);
   await page.goto(`/deployments/${deployment}`);
   const runs = page.getByRole('region', { name: 'Runs' });
   await expect(runs.locator('[data-run]')).toHaveCount(50);
@@ -111,14 +116,13 @@ test('a deployment with hundreds of runs shows the newest ones first, and the ot
 
 test('a deployment outlives its design', async ({ page }) => {
   await login(page);
-  const template = 'heat_template_version: 2021-04-16\nresources: {word: {type: OS::Heat::RandomString}}\n';
-  const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'short-lived', template });
+  const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'short-lived', template: word });
   const { run, deployment } = await api<Started>(page, 'POST', '/deployments', { name: 'orphan', design: design.id });
   await ended(page, run);
   expect((await page.request.delete(`/api/v1/designs/${design.id}`)).ok()).toBe(true);
   await page.goto('/deployments');
   await expect(page.locator('[data-deployment="orphan"]')).toBeVisible();
-  const later = await api<Started>(page, 'POST', '/deployments', { name: 'later', template });
+  const later = await api<Started>(page, 'POST', '/deployments', { name: 'later', template: word });
   await ended(page, later.run);
   // The page reads the list again when its tab is shown.
   await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));

@@ -111,14 +111,19 @@ test('a server that cannot save says why, and the design is saved when it can', 
   await login(page);
   await newDesign(page);
   const editor = await code(page);
-  const problem = { type: '/errors/disk-almost-full', title: 'Disk almost full', status: 503, code: 'disk-almost-full', detail: 'The disk of the server is almost full.' };
-  const save = (route: Route) => (route.request().method() === 'PUT' ? route.fulfill({ status: 503, json: problem }) : route.fallback());
-  await page.route('**/api/v1/designs/*', save);
-  await pasteOver(editor, `${await textOf(editor)}# typed on a full disk\n`);
   const mark = page.getByRole('status').filter({ hasText: 'Not saved yet' });
-  await expect(mark).toHaveAttribute('title', /^The disk of the server is almost full\. Your work is stored in this browser/);
-  await page.unroute('**/api/v1/designs/*', save);
-  await saved(page);
+  for (const [status, name, detail] of [
+    [503, 'disk-almost-full', 'The disk of the server is almost full.'],
+    [429, 'project-busy', 'The project works on too many templates at once.'],
+  ] as const) {
+    const problem = { type: `/errors/${name}`, title: name, status, code: name, detail };
+    const save = (route: Route) => (route.request().method() === 'PUT' ? route.fulfill({ status, json: problem }) : route.fallback());
+    await page.route('**/api/v1/designs/*', save);
+    await pasteOver(editor, `${await textOf(editor)}# ${name}\n`);
+    await expect(mark).toHaveAttribute('title', `${detail} Your work is stored in this browser and saved as soon as the server can save it.`);
+    await page.unroute('**/api/v1/designs/*', save);
+    await saved(page);
+  }
 });
 
 test('what is kept nowhere else is not left without a question', async ({ page, context }) => {

@@ -258,6 +258,8 @@ test('choices are searched with their facts, and a new server takes the last ima
   const search = form.getByRole('combobox', { name: 'Search: Search flavor' });
   await expect(search).toBeFocused();
   await expect(form.getByRole('listbox', { name: 'Search flavor' }).getByRole('option', { name: /m1\.medium.*vCPU.*RAM.*disk/ })).toBeVisible();
+  await search.fill('xyzzy');
+  await expect(form.getByRole('status').filter({ hasText: 'Nothing matches.' }), 'screen readers are told').toBeVisible();
   await search.fill('medium');
   await shoot(page, 'choices');
   await page.keyboard.press('Enter');

@@ -81,14 +81,16 @@ test('a log shows what programs write as a terminal does, and is followed, filte
   const line = (number: number): Locator => log.locator(`[data-seq="${number}"]`);
 
   await test.step('a link to a range marks its lines', async () => {
-    // Another page in between: a change of the fragment alone loads nothing.
-    await page.goto('about:blank');
-    await page.goto(`/runs/${run}#L${coloured}-L${bar}`);
-    for (const number of [coloured, bar]) {
-      await expect(line(number)).toHaveAttribute('data-marked', 'true');
-      await expect(line(number)).toBeInViewport();
+    // The page is the same: a change of the fragment alone loads nothing.
+    const follow = () => page.goto(`/runs/${run}#L${coloured}-L${bar}`);
+    for (const open of [follow, () => page.reload()]) {
+      await open();
+      for (const number of [coloured, bar]) {
+        await expect(line(number)).toHaveAttribute('data-marked', 'true');
+        await expect(line(number)).toBeInViewport();
+      }
+      await expect(line(wide)).not.toHaveAttribute('data-marked');
     }
-    await expect(line(wide)).not.toHaveAttribute('data-marked');
     await expect(line(bar).locator('.log-time'), 'its date').toHaveAttribute('title', new RegExp(` ${new Date().getFullYear()} `));
   });
 
@@ -168,6 +170,27 @@ test('a log shows what programs write as a terminal does, and is followed, filte
     }
     await other.close();
     await page.goto(`/runs/${run}`);
+  });
+
+  await test.step('one step back takes back a link to a step, a filter and a search of the same run', async () => {
+    await expect(log.locator('.log-line').first()).toBeVisible();
+    const search = page.getByRole('searchbox', { name: 'Search the log' });
+    await page.evaluate(() => {
+      const link = document.createElement('a');
+      link.href = '?step=talk:configure&stream=stderr&search=complain';
+      document.body.append(link);
+      link.click();
+      link.remove();
+    });
+    const step = page.locator('.step-detail strong');
+    await expect(step).toHaveText('talk:configure');
+    await expect(search).toHaveValue('complain');
+    await expect(log.locator('.log-text')).toHaveText(['complaint']);
+    await page.goBack();
+    await expect(step).toHaveCount(0);
+    await expect(search).toHaveValue('');
+    await expect(log.locator('.log-line').nth(1)).toBeVisible();
+    await expect(page).toHaveURL(`/runs/${run}`);
   });
 
   await test.step('a download has all lines, as the program wrote them', async () => {

@@ -71,15 +71,15 @@ test('the resources have the state and the addresses that the cloud tells', asyn
   await shoot(page, 'deployment-live');
 
   await test.step('while the cloud cannot be asked, the page says so and keeps what it knows', async () => {
-    const live = `**/api/v1/deployments/${started.deployment}/live`;
+    const states = `**/api/v1/deployments/${started.deployment}/live`;
     const problem = { type: '/errors/unavailable', title: 'Not available', status: 503, code: 'unavailable', detail: 'It does not list its networks in time.' };
-    await page.route(live, (route) => route.fulfill({ status: 503, json: problem }));
+    await page.route(states, (route) => route.fulfill({ status: 503, json: problem }));
     const note = page.getByRole('status').filter({ hasText: 'The states and addresses may be out of date.' });
     // The page asks every 15 seconds.
     await expect(note).toContainText(problem.detail, { timeout: 30_000 });
     await expect(row('net')).toContainText('ACTIVE');
     await shoot(page, 'deployment-live-unknown');
-    await page.unroute(live);
+    await page.unroute(states);
     await expect(note).toHaveCount(0, { timeout: 30_000 });
   });
 
@@ -88,7 +88,7 @@ test('the resources have the state and the addresses that the cloud tells', asyn
     const failed = [{ service: 'block-storage', reason: 'the block-storage service did not answer in time' }];
     await page.route(`**/api/v1/deployments/${started.deployment}/live`, (route) => route.fulfill({ json: { resources, failed } }));
     await page.reload();
-    const note = page.getByRole('status').filter({ hasText: 'The block-storage service does not tell the states of its resources' });
+    const note = page.getByRole('status').filter({ hasText: 'The block-storage service does not report the states of its resources' });
     await expect(note).toContainText(failed[0]!.reason);
     await expect(row('net')).toContainText('ACTIVE');
     await expect(row('disk').locator('.server-live')).toHaveCount(0);

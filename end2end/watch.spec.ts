@@ -155,8 +155,6 @@ test('a lost connection is told once, by the top bar if the whole page has none'
   cable.cut();
   await expect(lost(page)).toBeVisible();
   await expect.poll(() => streams.closed, 'the websocket is closed').toBeGreaterThan(0);
-  // A read finds no server.
-  await page.evaluate(() => void window.dispatchEvent(new Event('focus')));
   await expect(page.getByRole('banner').getByText('No connection')).toBeVisible();
   await expect(lost(page)).toHaveCount(1);
   cable.mend();

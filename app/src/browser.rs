@@ -318,12 +318,6 @@ pub fn show_address(address: &str) {
     }
 }
 
-/// The part of the current address after `#`.
-pub fn fragment() -> String {
-    let hash = window().and_then(|window| window.location().hash().ok());
-    hash.unwrap_or_default().trim_start_matches('#').to_owned()
-}
-
 /// Replaces the current address without a page load and without a new entry in the history.
 pub fn replace_address(address: &str) {
     let history = window().and_then(|window| window.history().ok());
@@ -445,21 +439,20 @@ pub async fn pause(milliseconds: i32) {
     let _ = JsFuture::from(promise).await;
 }
 
-/// Attempts of [`repeated`].
-const ATTEMPTS: u32 = 3;
+/// Maximum number of attempts of [`with_retries`].
+const ATTEMPTS_MAX: u32 = 3;
 
 /// Pause between two attempts, in milliseconds.
 const BETWEEN_ATTEMPTS_MS: i32 = 300;
 
-/// Loads something until it is here, but gives up after three attempts. A change of networks interrupts all requests for a
-/// moment.
+/// The result of an attempt, which is repeated twice if it fails: a change of networks interrupts all requests for a moment.
 ///
 /// # Errors
 /// The error of the last attempt.
-pub async fn repeated<T, E, F: Future<Output = Result<T, E>>>(
+pub async fn with_retries<T, E, F: Future<Output = Result<T, E>>>(
     attempt: impl Fn() -> F,
 ) -> Result<T, E> {
-    for _ in 1..ATTEMPTS {
+    for _ in 1..ATTEMPTS_MAX {
         if let Ok(loaded) = attempt().await {
             return Ok(loaded);
         }

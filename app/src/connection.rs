@@ -1,6 +1,6 @@
 //! The connection of this page to the server.
 //!
-//! It is lost when the browser goes offline, when a read has no response, or when the server cannot use its database. The
+//! It is lost when the browser goes offline, when a request has no response, or when the server cannot use its database. The
 //! frame then says so, and the server is asked at intervals. Its first response ends the loss: reads that have failed are
 //! repeated, and pages that keep themselves fresh reload. Until then they show what they have.
 
@@ -27,6 +27,7 @@ pub fn provide_connection() {
     };
     provide_context(connection);
     Effect::new(move |_| {
+        client::on_outage(move |outage| connection.lose(outage));
         let offline = window_event_listener(leptos::ev::offline, move |_| {
             connection.lose(Outage::Connection);
         });
@@ -51,7 +52,7 @@ impl Connection {
     }
 
     /// Begins a loss, which ends with the next response of the server.
-    pub fn lose(self, outage: Outage) {
+    fn lose(self, outage: Outage) {
         if self.outage.try_get_untracked() != Some(None) {
             return;
         }

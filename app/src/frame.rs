@@ -165,13 +165,13 @@ fn TopBar(frame: Frame) -> impl IntoView {
             Outage::Connection => ("wifi-off", "No connection"),
             Outage::Database => ("database", "The server cannot use its database"),
         };
+        let note = view! { <span class="topbar-lost"><Icon name=icon />{words}</span> };
         Some(view! {
-            <span
-                class="topbar-lost" role="status"
-                title="This page may be out of date. It is updated when the server responds again."
-            >
-                <Icon name=icon />{words}
-            </span>
+            <div role="status">
+                <Menu id="connection-menu" label=words button=note.into_any()>
+                    <p class="menu-note">"This page may be out of date. It is updated when the server responds again."</p>
+                </Menu>
+            </div>
         })
     };
     let project = move || {

@@ -128,7 +128,7 @@ macro_rules! routes {
             }
 
             async fn preload() {
-                require_on_first_page(browser::repeated($fetch).await).await;
+                require_on_first_page(browser::with_retries($fetch).await).await;
             }
         }
     )*};

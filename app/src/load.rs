@@ -5,12 +5,7 @@ use std::{future::Future, pin::Pin, time::Duration};
 use api::Problem;
 use leptos::prelude::*;
 
-use crate::{
-    browser,
-    client::{self, Answer},
-    connection::use_connection,
-    ui::problem::ProblemCard,
-};
+use crate::{browser, client::Answer, connection::use_connection, ui::problem::ProblemCard};
 
 /// Interval of reloads while a run is active, which changes the displayed values.
 const BUSY_REFRESH: Duration = Duration::from_secs(4);
@@ -59,6 +54,7 @@ type Fetch<T> = Pin<Box<dyn Future<Output = Answer<T>>>>;
 /// Fetched value, with the function that fetches it.
 pub struct Load<T: Send + Sync + 'static> {
     value: RwSignal<Loaded<T>>,
+    problem: RwSignal<Option<Problem>>,
     wanted: RwSignal<u32>,
 }
 
@@ -74,8 +70,8 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// Calls `fetch` after mount and after changes of the signals that it reads before its first await.
     ///
     /// A response is dropped if a newer one is there, or if the signals have changed since. During a [`Load::reload`] the
-    /// old value stays visible. A fetch that the server cannot answer is a loss of the [connection](crate::connection), at whose end a
-    /// fetch that failed is repeated.
+    /// old value stays visible. At the end of a loss of the [connection](crate::connection), a fetch that failed is
+    /// repeated.
     pub fn new<F, Fut>(fetch: F) -> Load<T>
     where
         F: Fn() -> Fut + 'static,
@@ -87,13 +83,12 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// One non-generic closure per `T`. A copy for each caller would increase the size of the wasm.
     fn from_fetch(fetch: Box<dyn Fn() -> Fetch<T>>) -> Load<T> {
         let value = RwSignal::new(Loaded::Loading);
+        let problem = RwSignal::new(None::<Problem>);
         let wanted = RwSignal::new(0);
         let request_number = StoredValue::new(0_u32);
         // Number of the last request whose response comes too late. A reload alone does not outdate earlier requests, so
         // that a page that reloads at an interval also shows responses that take longer than the interval.
         let outdated = StoredValue::new(0_u32);
-        let has_failed = StoredValue::new(false);
-        let connection = use_connection();
         Effect::new(move |seen: Option<u32>| {
             let want = wanted.get();
             let question = fetch();
@@ -107,18 +102,19 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
                 let answer = question.await;
                 if outdated.try_get_value().is_some_and(|last| last < number) {
                     outdated.try_set_value(number);
-                    has_failed.try_set_value(answer.is_err());
-                    if let Some(outage) = answer.as_ref().err().and_then(client::outage_of) {
-                        connection.lose(outage);
-                    }
+                    problem.try_set(answer.as_ref().err().cloned());
                     apply_response(value, answer);
                 }
             });
             want
         });
-        let load = Load { value, wanted };
-        connection.on_return(move || {
-            if has_failed.try_get_value() == Some(true) {
+        let load = Load {
+            value,
+            problem,
+            wanted,
+        };
+        use_connection().on_return(move || {
+            if problem.try_with_untracked(Option::is_some) == Some(true) {
                 load.reload();
             }
         });
@@ -138,6 +134,11 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// The value, if it is loaded. Tracks.
     pub fn get(self) -> Option<T> {
         self.with(|value| value.cloned())
+    }
+
+    /// The problem of the last response, also while an older value stays visible. Tracks.
+    pub fn problem(self) -> Option<Problem> {
+        self.problem.get()
     }
 
     /// The value, if it is loaded. Does not track.

@@ -25,7 +25,7 @@ static FAILURES: AtomicU32 = AtomicU32::new(0);
 /// # Errors
 /// The script could not be loaded: no connection, or a newer release on the server than in this tab.
 pub async fn script(name: &str) -> Result<JsValue, Problem> {
-    let module = browser::repeated(|| imported(name)).await;
+    let module = browser::with_retries(|| imported(name)).await;
     module.map_err(|_| client::page_missing())
 }
 

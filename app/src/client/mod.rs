@@ -22,5 +22,6 @@ pub use designs::*;
 pub use names::*;
 pub use runs::*;
 pub use transport::{
-    Answer, OFFLINE, Outage, PAGE, Page, Parameters, is_temporary, outage_of, page_missing,
+    Answer, OFFLINE, Outage, PAGE, Page, Parameters, is_temporary, on_outage, outage_of,
+    page_missing,
 };

@@ -1,6 +1,6 @@
 //! One request over the browser's `fetch`, and the problems of requests without a proper response.
 
-use std::collections::BTreeMap;
+use std::{cell::RefCell, collections::BTreeMap};
 
 use api::Problem;
 use serde::{Serialize, de::DeserializeOwned};
@@ -167,6 +167,13 @@ pub(super) async fn call(
     if end.is_some_and(|end| end.aborted()) {
         return std::future::pending().await;
     }
+    if let Some(outage) = answer.as_ref().err().and_then(outage_of) {
+        ON_OUTAGE.with_borrow(|listener| {
+            if let Some(listener) = listener {
+                listener(outage);
+            }
+        });
+    }
     answer
 }
 
@@ -227,6 +234,16 @@ pub enum Outage {
     Connection,
     /// The server cannot use its database.
     Database,
+}
+
+thread_local! {
+    /// The listener of [`on_outage`].
+    static ON_OUTAGE: RefCell<Option<Box<dyn Fn(Outage)>>> = const { RefCell::new(None) };
+}
+
+/// Sets the function that is called after each request that an outage has prevented.
+pub fn on_outage(listener: impl Fn(Outage) + 'static) {
+    ON_OUTAGE.set(Some(Box::new(listener)));
 }
 
 /// The outage that caused a problem. `None` for a problem of this request alone.

@@ -3,12 +3,7 @@
 use leptos::prelude::*;
 
 use super::store::Workspace;
-use crate::ui::Icon;
-
-/// A label for a title, which cannot show names as code.
-fn without_marks(label: &str) -> String {
-    label.replace('`', "")
-}
+use crate::ui::{Icon, plain_text};
 
 /// Buttons for undo, zoom, fit and the arrangement.
 #[component]
@@ -20,12 +15,12 @@ pub fn Controls(
     let undo = move || {
         workspace
             .editor
-            .with(|editor| editor.undo_label().map(without_marks))
+            .with(|editor| editor.undo_label().map(plain_text))
     };
     let redo = move || {
         workspace
             .editor
-            .with(|editor| editor.redo_label().map(without_marks))
+            .with(|editor| editor.redo_label().map(plain_text))
     };
     view! {
         <div class="canvas-controls" on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()>

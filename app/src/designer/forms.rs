@@ -55,10 +55,10 @@ pub(crate) fn forms_piece() -> Result<Forms, Missing> {
     })
 }
 
-/// Loads the piece, once for all parts of the page: if that fails, one more attempt is one for all of them.
+/// Loads the piece, once for all parts of the page. If that fails, "Try again" in one part loads it for all of them.
 pub fn provide() {
     let forms = Load::<Forms>::new(|| async {
-        let forms = browser::repeated(forms_piece).await;
+        let forms = browser::with_retries(forms_piece).await;
         forms.map_err(|Missing| page_missing())
     });
     provide_context(forms);

@@ -43,7 +43,7 @@ pub(crate) fn code_piece() -> Result<Parts, Missing> {
 
 fn parts() -> Load<Parts> {
     Load::new(|| async {
-        let parts = browser::repeated(code_piece).await;
+        let parts = browser::with_retries(code_piece).await;
         parts.map_err(|Missing| page_missing())
     })
 }

@@ -117,10 +117,9 @@ struct Opened {
 }
 
 async fn open(id: String, is_arranging: RwSignal<bool>) -> client::Answer<Opened> {
-    let (design, types) = futures::join!(client::design(&id), client::resource_types());
-    let (design, types) = (design?, types?);
+    let (design, types) = futures::try_join!(client::design(&id), client::resource_types())?;
     let (bundle, cloud) = (design.beside.bundle(), Arc::default());
-    let preview = browser::repeated(|| {
+    let preview = browser::with_retries(|| {
         worker::plan(worker::Template {
             text: &design.template,
             bundle: &bundle,

@@ -43,7 +43,10 @@ pub fn Outline(
                 }
             </For>
         </ul>
-        {move || rows.with(Vec::is_empty).then(|| view! { <p class="panel-none">"Nothing here yet."</p> })}
+        {move || rows.with(Vec::is_empty).then(|| {
+            let text = if search.with(String::is_empty) { "Nothing here yet." } else { "Nothing matches." };
+            view! { <p class="panel-none" role="status">{text}</p> }
+        })}
     }
 }
 

@@ -160,7 +160,7 @@ fn Found(
             .types
             .with(|types| palette::search(types, &workspace.recent_items(), &search.get()));
         if entries.is_empty() {
-            return view! { <p class="panel-none">"Nothing matches."</p> }.into_any();
+            return view! { <p class="panel-none" role="status">"Nothing matches."</p> }.into_any();
         }
         view! {
             <section class="kit-group" data-found="true">

@@ -4,6 +4,8 @@
 //! It opens by a double click on the empty canvas or in a network, by a line that is dropped on an empty place, and by
 //! the keyboard. Typing searches, the arrow keys choose, and Enter takes the choice.
 
+use std::cmp::Reverse;
+
 use canvas::{
     commands::{self, CommandInput, Item, Proposal},
     drawing::{Drawing, Node},
@@ -67,14 +69,14 @@ impl Workspace {
             let at = node.rect.centre();
             CanvasPoint::new(at.x + node.rect.width / 2.0 + layout::CARD_WIDTH, at.y)
         };
-        if let Some((from, at)) = self.connectable(beside) {
+        if let Some((from, at)) = self.connection_start(beside) {
             self.open_picker(Purpose::AddTo(from), at, "");
         }
     }
 
     /// Opens the list of the resources with which the selected one can be connected.
     pub fn pick_end(self) {
-        if let Some((from, at)) = self.connectable(|node| node.rect.centre()) {
+        if let Some((from, at)) = self.connection_start(|node| node.rect.centre()) {
             self.open_picker(Purpose::Connect(from), at, "");
         }
     }
@@ -85,7 +87,7 @@ impl Workspace {
     }
 
     /// The selected resource, and a point of its node on the screen. Displays a message if none is selected.
-    fn connectable(
+    fn connection_start(
         self,
         point: impl Fn(&Node) -> CanvasPoint,
     ) -> Option<(String, Option<ScreenPoint>)> {
@@ -189,7 +191,7 @@ fn resources(drawing: &Drawing, search: &str) -> Vec<Choice> {
         .collect();
     // Without a search they stay in the order of the drawing.
     if !search.trim().is_empty() {
-        found.sort_by_key(|(points, _)| u32::MAX - points);
+        found.sort_by_key(|(points, _)| Reverse(*points));
     }
     found.truncate(SHOWN_MAX);
     found.into_iter().map(|(_, choice)| choice).collect()
@@ -357,7 +359,7 @@ fn Open(workspace: Workspace, picker: Picker) -> impl IntoView {
                     </li>
                 }).collect_view()}
             </ul>
-            {move || found.with(Vec::is_empty).then(|| view! { <p class="canvas-picker-none">"Nothing matches."</p> })}
+            {move || found.with(Vec::is_empty).then(|| view! { <p class="canvas-picker-none" role="status">"Nothing matches."</p> })}
         </div>
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Every change is first stored as a draft in the browser. After a short pause it is stored on the server, together
 //! with the version that it is based on. A draft is removed only when its content is on the server. While the server is
-//! unreachable or cannot save, the save is retried. If another client has saved in the meantime, both changes are merged; the user
-//! decides what both changed (see [`super::merge`]). A page without unsaved changes follows those of others
-//! ([`super::others`]).
+//! unreachable or cannot save, the save is retried. If another client has saved in the meantime, both changes are merged,
+//! and the user decides about entries that both changed (see [`super::merge`]). A page without unsaved changes follows
+//! those of others ([`super::others`]).
 //!
 //! A draft is written when the browser is idle, shortly after the first change that it does not contain, so keystrokes
 //! are not delayed. All unsaved changes are written at once when the page is hidden, left or closed
@@ -16,7 +16,7 @@
 //!
 //! ```text
 //! saved --change--> waiting --pause--> saving --ok--> saved
-//!                      ^                  |--no answer, 5xx--> later --pause--> saving
+//!                      ^                  |--temporary--> later --pause--> saving
 //!                      ^---- merged ------|--409--> conflict --decision--> waiting
 //!                                         +--other--> refused --change--> waiting
 //! ```
@@ -175,7 +175,7 @@ impl Saving {
                 self.remember(&design);
                 self.delivered(workspace, &pending, design.version)
             }
-            Err(problem) if problem.code == client::OFFLINE || problem.status >= 500 => {
+            Err(problem) if client::is_temporary(&problem) => {
                 self.state.try_set(SaveState::Later(Box::new(problem)));
                 browser::after_ms(RETRY_MS, move || {
                     let state = self.state.try_get_untracked();

@@ -18,7 +18,7 @@ use crate::{
     load::Load,
     session::{Session, use_session},
     time::Ago,
-    ui::{Icon, Question, StateBadge, ToastList, data_table, prose, use_toasts},
+    ui::{Icon, Question, StateBadge, ToastList, data_table, plain_text, prose, use_toasts},
 };
 
 /// The check of a deployment and its repair, on a page that offers them.
@@ -344,7 +344,7 @@ fn question(name: &str, plan: &Plan) -> Question {
     body.extend(problems(plan));
     let items = changed(plan).map(|change| {
         let because = change.because.as_deref().unwrap_or("changed");
-        format!("{}: {}", change.resource, because.replace('`', ""))
+        format!("{}: {}", change.resource, plain_text(because))
     });
     Question {
         title: format!("Repair {name}?"),

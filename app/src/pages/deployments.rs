@@ -197,7 +197,7 @@ fn DeploymentTable(deployments: Load<Vec<Deployment>>) -> impl IntoView {
                     </For>
                 </tbody>
             </table>
-            {move || shown.with(Vec::is_empty).then(|| view! { <p class="table-none">"No deployment matches."</p> })}
+            {move || shown.with(Vec::is_empty).then(|| view! { <p class="table-none" role="status">"No deployment matches."</p> })}
         </div>
         <MoreRows rows count />
     }

@@ -292,7 +292,7 @@ fn DesignTable(page: Page, designs: Vec<DesignSummary>, query: RwSignal<String>)
                     </For>
                 </tbody>
             </table>
-            {move || shown().is_empty().then(|| view! { <p class="table-none">"No design matches."</p> })}
+            {move || shown().is_empty().then(|| view! { <p class="table-none" role="status">"No design matches."</p> })}
         </div>
     }
 }

@@ -1,5 +1,5 @@
-//! A run for users who look elsewhere: the tab's icon has the run's state, and a notification tells its end, and that it waits
-//! for a user.
+//! A run for users who look elsewhere: the tab's icon has the run's state, and a notification announces the run's end, a
+//! pause and a hook.
 
 use api::{Named as _, RunState};
 use leptos::prelude::*;
@@ -80,7 +80,7 @@ pub fn NotifyButton(view: RunView) -> impl IntoView {
             && is_on.get_untracked()
             && !browser::is_visible()
         {
-            tell(view, news);
+            notify(view, news);
         }
         now
     });
@@ -147,7 +147,7 @@ impl Moment {
     }
 }
 
-fn tell(view: RunView, news: &str) {
+fn notify(view: RunView, news: &str) {
     let title = view.feed.model.with_untracked(|model| {
         let run = &model.as_ref()?.run;
         Some(format!("{}: {news}", run_title(run)))

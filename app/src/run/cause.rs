@@ -59,7 +59,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
             })
         })
     });
-    let is_newest = Memo::new(move |_| view.is_newest());
+    let allows_follow_up = Memo::new(move |_| view.allows_follow_up());
     // An update that takes the place of a cancelled run begins by itself.
     let is_open_ended = Memo::new(move |_| {
         let id = view.id.get();
@@ -67,7 +67,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
             let run = runs?.iter().find(|run| run.id == id)?;
             Some(run.replaced_by.is_some())
         });
-        is_newest.get() && is_replaced == Some(false)
+        allows_follow_up.get() && is_replaced == Some(false)
     });
     let closed = RwSignal::new(false);
     // Another failure, as after a resume, opens the card again.
@@ -100,7 +100,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
             }
         };
         // Neither a suspension nor a resumption depends on the design.
-        let edit = (is_newest.get() && kind.changes_resources()).then(|| {
+        let edit = (allows_follow_up.get() && kind.changes_resources()).then(|| {
             // A removal fails for reasons outside of the properties.
             let step = id.clone().filter(|_| kind != RunKind::Undeploy);
             view! { <EditButtons view step error=error.clone() /> }
@@ -125,17 +125,17 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
             <button type="button" class="button" on:click=show_log><Icon name="terminal" />{format!("Log of {id}")}</button>
         });
         // A run in state Failing cannot be resumed, nor one that a newer run has replaced.
-        let is_newest = is_newest.get();
+        let allows_follow_up = allows_follow_up.get();
         // No run follows from these, but their advice is about the deployment's page.
-        let is_advised = is_newest || matches!(kind, RunKind::Snapshot | RunKind::Restore);
+        let is_advised = allows_follow_up || matches!(kind, RunKind::Snapshot | RunKind::Restore);
         let force = match (state, kind) {
             (RunState::Failed, RunKind::Undeploy) => Force::Yes,
             _ => Force::No,
         };
-        let buttons = (is_newest && state.is_final()).then(
+        let buttons = (allows_follow_up && state.is_final()).then(
             || view! { <ResumeButton view step=retried /><RollBack view /><UndeployButton view force /> },
         );
-        let is_paused = is_newest && state == RunState::Paused;
+        let is_paused = allows_follow_up && state == RunState::Paused;
         let resume_paused = is_paused.then(|| view! { <ResumeButton view step=None /> });
         let undeploy_paused = (is_paused && matches!(kind, RunKind::Deploy | RunKind::Update))
             .then(|| view! { <UndeployButton view force /> });
@@ -388,7 +388,7 @@ fn ConsoleButton(
     });
     move || {
         // A later run can have replaced the server.
-        let is_offered = session.can_change() && view.is_present();
+        let is_offered = session.can_change() && view.is_current();
         let (deployment, server) = server.get().filter(|_| is_offered)?;
         let label = format!("Console log of {server}");
         Some(view! {

@@ -39,7 +39,7 @@ pub fn StepDetail(
             });
             live.or_else(|| {
                 // A later run can have replaced the resource.
-                if !view.is_present() {
+                if !view.is_current() {
                     return None;
                 }
                 view.deployment.with(|deployment| {

@@ -94,7 +94,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
         let standing = view
             .standing
             .get()
-            .filter(|it| it.is_present() && it.count > 1)?;
+            .filter(|it| it.is_current() && it.count > 1)?;
         Some(view! { <span>{format!("run {} of {}", standing.number, standing.count)}</span> })
     };
     let bar = move || {
@@ -146,7 +146,7 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
     let session = use_session();
     let locked = move || !session.can_change();
     let cancel = view.canceller();
-    let is_newest = Memo::new(move |_| view.is_newest());
+    let allows_follow_up = Memo::new(move |_| view.allows_follow_up());
     let buttons = move || {
         match state.get() {
         Some(RunState::Cancelling) => view! {
@@ -163,7 +163,7 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
             </button>
         }
         .into_any(),
-        Some(RunState::Failed | RunState::Cancelled | RunState::Paused) if is_newest.get() => {
+        Some(RunState::Failed | RunState::Cancelled | RunState::Paused) if allows_follow_up.get() => {
             view! { <ResumeButton view step=None /> }.into_any()
         }
         Some(RunState::Succeeded | RunState::Failed | RunState::Cancelled | RunState::Paused) => view! {

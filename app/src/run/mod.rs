@@ -33,7 +33,7 @@ use api::{
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::{use_params_map, use_query_map};
+use leptos_router::hooks::{use_location, use_params_map};
 
 use self::{
     cause::CauseCard,
@@ -101,7 +101,7 @@ impl RunView {
 
     /// True if the run can be resumed, rolled back or followed by an undeploy: no newer run has replaced it. Commands,
     /// snapshots and restorations can only be resumed while they are paused. Tracks.
-    pub fn is_newest(self) -> bool {
+    pub fn allows_follow_up(self) -> bool {
         let keeps_deployment = self.standing.with(|standing| {
             let standing = standing.as_ref();
             standing.is_some_and(|standing| standing.keeps_deployment)
@@ -112,13 +112,13 @@ impl RunView {
     /// True if no newer run has replaced this one. Tracks.
     pub fn is_latest(self) -> bool {
         self.standing
-            .with(|standing| standing.as_ref().is_some_and(Standing::is_newest))
+            .with(|standing| standing.as_ref().is_some_and(Standing::is_latest))
     }
 
     /// True if the deployment was not changed after this run. Tracks.
-    pub fn is_present(self) -> bool {
+    pub fn is_current(self) -> bool {
         self.standing
-            .with(|standing| standing.as_ref().is_some_and(Standing::is_present))
+            .with(|standing| standing.as_ref().is_some_and(Standing::is_current))
     }
 
     /// True if the user may change the deployment, and it is neither busy nor undeployed nor suspended, in whole or in part.
@@ -181,7 +181,6 @@ impl RunView {
 #[component]
 pub fn RunPage() -> impl IntoView {
     let params = use_params_map();
-    let query = use_query_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id")).unwrap_or_default());
     let feed = Feed::new(id.into());
     let clock = time::use_clock();
@@ -231,17 +230,7 @@ pub fn RunPage() -> impl IntoView {
     refresh(view);
     look_for_successor(view);
     away::keep_tab_icon(view);
-    Effect::new(move |before: Option<()>| {
-        id.track();
-        if before.is_some() {
-            view.selected.set(None);
-        }
-    });
-    Effect::new(move |_| {
-        if let Some(step) = query.with(|query| query.get("step")) {
-            view.selected.set(Some(step));
-        }
-    });
+    follow_address(view);
     let title = move || {
         let name = view.name().unwrap_or_default();
         feed.model.with(|model| match model {
@@ -298,6 +287,19 @@ pub fn RunPage() -> impl IntoView {
         <Title text=title />
         <div class="run">{body}</div>
     }
+}
+
+/// Selects the step of the page's address, or none, after each navigation to it: by a link, or by the browser's "back".
+fn follow_address(view: RunView) {
+    let location = use_location();
+    Effect::new(move |_| {
+        let step = location.query.with(|query| query.get("step"));
+        let own = format!("/runs/{}", view.id.get());
+        // On the way to another page, the query is already that of the other page.
+        if location.pathname.get_untracked() == own {
+            view.selected.set(step);
+        }
+    });
 }
 
 /// Looks for the run that replaces this one, from its end until it has begun.
@@ -500,8 +502,8 @@ fn RunBoard(view: RunView) -> impl IntoView {
         Loaded::Loading => skeleton::panel(),
         Loaded::Failed(problem) if problem.status == 404 => view! {
             <Empty
-                icon="history" title="The drawing of this run was not stored"
-                text="An older version of Stackloom ran it, which did not store the drawing. Its graph, steps and log are complete."
+                icon="history" title="The drawing of this run is not stored"
+                text="A deployment keeps the drawings of its newest runs, and this run is older. Its graph, steps and log are complete."
             />
         }
         .into_any(),

@@ -206,8 +206,8 @@ fn Planned(view: RunView) -> impl IntoView {
         .into_any(),
         Loaded::Failed(problem) if problem.status == 404 => view! {
             <Empty
-                icon="history" title="The plan of this run was not stored"
-                text="An older version of Stackloom ran it, which did not store the plan. Its steps and log are complete."
+                icon="history" title="The plan of this run is not stored"
+                text="A deployment keeps the plans of its newest runs, and this run is older. Its steps and log are complete."
             />
         }
         .into_any(),

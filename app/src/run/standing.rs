@@ -52,12 +52,12 @@ impl Standing {
     }
 
     /// True if no newer run has replaced this one.
-    pub fn is_newest(&self) -> bool {
-        self.keeps_deployment || self.is_present()
+    pub fn is_latest(&self) -> bool {
+        self.keeps_deployment || self.is_current()
     }
 
     /// True if the deployment was not changed after this run, so that its resources are those of the run.
-    pub fn is_present(&self) -> bool {
+    pub fn is_current(&self) -> bool {
         self.newest.is_none()
     }
 }
@@ -126,9 +126,9 @@ mod tests {
         let runs = [run("c"), run("b"), run("a")];
         let standing = |id| Standing::of(&runs, id);
         let a = standing("a").expect("it is in the list");
-        assert_eq!((a.number, a.count, a.is_newest()), (1, 3, false));
+        assert_eq!((a.number, a.count, a.is_latest()), (1, 3, false));
         assert_eq!(a.newest.map(|run| run.id).as_deref(), Some("c"));
-        assert!(standing("c").expect("it is in the list").is_newest());
+        assert!(standing("c").expect("it is in the list").is_latest());
         assert_eq!(standing("d"), None);
     }
 
@@ -140,13 +140,13 @@ mod tests {
         };
         let runs = [command, run("b"), run("a")];
         let standing = |id| Standing::of(&runs, id).expect("it is in the list");
-        assert!(standing("b").is_newest());
+        assert!(standing("b").is_latest());
         assert_eq!(standing("a").newest.map(|run| run.id).as_deref(), Some("b"));
-        assert!(standing("c").is_newest() && standing("c").keeps_deployment);
+        assert!(standing("c").is_latest() && standing("c").keeps_deployment);
         let later = [run("d"), runs[0].clone()];
         let old = Standing::of(&later, "c").expect("it is in the list");
-        assert!(old.is_newest(), "nothing replaces a command");
-        assert!(!old.is_present(), "the deployment was changed after it");
+        assert!(old.is_latest(), "nothing replaces a command");
+        assert!(!old.is_current(), "the deployment was changed after it");
         assert_eq!(old.newest.map(|run| run.id).as_deref(), Some("d"));
     }
 }

@@ -33,7 +33,7 @@ pub use menu::Menu;
 pub use modal::Modal;
 pub use palette::{Command, use_palette};
 pub use problem::{Diagnostics, Empty, ProblemCard, ProblemNote};
-pub use prose::prose;
+pub use prose::{plain_text, prose};
 pub use secret::{SecretText, covered};
 pub use starter_card::StarterCard;
 pub use state::StateBadge;

@@ -280,26 +280,21 @@ pub fn CommandPalette() -> impl IntoView {
                     <kbd>"Esc"</kbd>
                 </div>
                 <ul class="palette-hits" id="palette-hits" role="listbox" aria-label="Commands">
-                    {move || {
-                        let hits = hits.get();
-                        if hits.is_empty() {
-                            return view! { <li class="palette-none">"Nothing matches."</li> }.into_any();
-                        }
-                        hits.into_iter().enumerate().map(|(index, command)| view! {
-                            <li
-                                class="palette-hit" role="option" id=format!("palette-hit-{index}")
-                                aria-selected=move || (chosen.get() == index).to_string()
-                                on:pointermove=move |_| if chosen.get_untracked() != index { chosen.set(index) }
-                                on:click=move |_| run(index)
-                            >
-                                <Icon name=command.icon />
-                                <span class="palette-name">{command.name}</span>
-                                <span class="palette-group">{command.group}</span>
-                                {command.keys.map(|keys| view! { <kbd>{keys}</kbd> })}
-                            </li>
-                        }).collect_view().into_any()
-                    }}
+                    {move || hits.get().into_iter().enumerate().map(|(index, command)| view! {
+                        <li
+                            class="palette-hit" role="option" id=format!("palette-hit-{index}")
+                            aria-selected=move || (chosen.get() == index).to_string()
+                            on:pointermove=move |_| if chosen.get_untracked() != index { chosen.set(index) }
+                            on:click=move |_| run(index)
+                        >
+                            <Icon name=command.icon />
+                            <span class="palette-name">{command.name}</span>
+                            <span class="palette-group">{command.group}</span>
+                            {command.keys.map(|keys| view! { <kbd>{keys}</kbd> })}
+                        </li>
+                    }).collect_view()}
                 </ul>
+                {move || hits.with(Vec::is_empty).then(|| view! { <p class="palette-none" role="status">"Nothing matches."</p> })}
             </div>
         </dialog>
     }

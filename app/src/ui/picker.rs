@@ -138,28 +138,23 @@ fn PickList(
             on:input=move |event| { query.set(event_target_value(&event)); at.set(0) } on:keydown=key
         />
         <ul class="picker-list" role="listbox" id=list aria-label=label>
-            {move || {
-                let hits = hits.get();
-                if hits.is_empty() {
-                    return view! { <li class="picker-none">"Nothing matches."</li> }.into_any();
+            {move || hits.get().into_iter().enumerate().map(|(place, index)| {
+                let pick = picks.with_value(|picks| picks[index].clone());
+                view! {
+                    <li
+                        class="picker-item" role="option" id=option_id.with_value(|id| id(place))
+                        aria-selected=move || (at.get() == place).to_string()
+                        on:pointermove=move |_| if at.get_untracked() != place { at.set(place) }
+                        on:click=move |_| choose.run(index)
+                    >
+                        {(!pick.icon.is_empty()).then(|| view! { <Icon name=pick.icon /> })}
+                        <span class="picker-label">{pick.label}</span>
+                        <span class="picker-facts">{pick.facts}</span>
+                    </li>
                 }
-                hits.into_iter().enumerate().map(|(place, index)| {
-                    let pick = picks.with_value(|picks| picks[index].clone());
-                    view! {
-                        <li
-                            class="picker-item" role="option" id=option_id.with_value(|id| id(place))
-                            aria-selected=move || (at.get() == place).to_string()
-                            on:pointermove=move |_| if at.get_untracked() != place { at.set(place) }
-                            on:click=move |_| choose.run(index)
-                        >
-                            {(!pick.icon.is_empty()).then(|| view! { <Icon name=pick.icon /> })}
-                            <span class="picker-label">{pick.label}</span>
-                            <span class="picker-facts">{pick.facts}</span>
-                        </li>
-                    }
-                }).collect_view().into_any()
-            }}
+            }).collect_view()}
         </ul>
+        {move || hits.with(Vec::is_empty).then(|| view! { <p class="picker-none" role="status">"Nothing matches."</p> })}
     }
 }
 

@@ -24,3 +24,8 @@ pub fn prose(text: &str) -> AnyView {
         .collect_view()
         .into_any()
 }
+
+/// Text without its backticks, for titles, lists and screen readers, which cannot show code.
+pub fn plain_text(text: &str) -> String {
+    text.replace('`', "")
+}

@@ -45,7 +45,7 @@ use super::{
 use crate::browser;
 use crate::client::Types;
 use crate::operations::resource::Operations;
-use crate::ui::{use_confirm, use_toasts};
+use crate::ui::{plain_text, use_confirm, use_toasts};
 
 /// Key of the browser's storage for [`Workspace::fades`].
 const FADES_KEY: &str = "designer-fades";
@@ -386,8 +386,7 @@ impl Workspace {
 
     /// Announces a text to screen readers.
     pub fn announce(self, text: &str) {
-        // The marks around names are not read aloud.
-        self.spoken.try_set(text.replace('`', ""));
+        self.spoken.try_set(plain_text(text));
     }
 
     /// Keeps an image or flavor that was chosen in a form, for the next new server and for later visits.

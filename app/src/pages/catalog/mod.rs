@@ -176,7 +176,7 @@ fn Cards(
                 </article>
             </For>
         </div>
-        {move || shown().is_empty().then(|| view! { <p class="table-none">"Nothing matches."</p> })}
+        {move || shown().is_empty().then(|| view! { <p class="table-none" role="status">"Nothing matches."</p> })}
     }
 }
 

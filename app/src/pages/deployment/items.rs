@@ -18,7 +18,7 @@ use crate::{
     operations::proposal::{Proposals, changed, problems},
     pages::catalog_item::changes::VersionChanges,
     session::use_session,
-    ui::{ACTIONS, Icon, Modal, Question, data_table},
+    ui::{ACTIONS, Icon, Modal, Question, data_table, plain_text},
 };
 
 /// The section of the items, or nothing if the deployment uses none.
@@ -216,7 +216,7 @@ fn question(
     body.extend(problems(plan));
     let items = changed(plan).map(|change| {
         let because = change.because.as_deref().unwrap_or("changed");
-        format!("{}: {}", change.resource, because.replace('`', ""))
+        format!("{}: {}", change.resource, plain_text(because))
     });
     Question {
         title: format!("{}: {} → {version}?", item.name, item.version),

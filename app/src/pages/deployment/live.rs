@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use api::{Deployment, DeploymentState, LiveResource, LiveResources, Problem};
+use api::{Deployment, DeploymentState, LiveResource, LiveResources, LiveServer};
 use leptos::prelude::*;
 
 use crate::{
@@ -15,11 +15,9 @@ use crate::{
 /// Interval at which the cloud is asked while the page is visible, in milliseconds.
 const REFRESH_MS: u64 = 15_000;
 
-/// Fetches something of the deployment at an interval. An undeployed one has nothing. The problem of the last request is in
-/// `problem`, because the page keeps what it has then.
+/// Fetches something of the deployment at an interval. An undeployed one has nothing.
 pub fn polled<T, Fut>(
     deployment: Load<Deployment>,
-    problem: RwSignal<Option<Problem>>,
     fetch: impl Fn(String) -> Fut + 'static,
 ) -> Load<T>
 where
@@ -35,12 +33,10 @@ where
     let found = Load::new(move || {
         let fetched = id.get().map(&fetch);
         async move {
-            let answer = match fetched {
+            match fetched {
                 Some(fetched) => fetched.await,
                 None => Ok(T::default()),
-            };
-            problem.try_set(answer.as_ref().err().cloned());
-            answer
+            }
         }
     });
     Effect::new(move |_| {
@@ -62,29 +58,26 @@ where
 }
 
 /// Resources as the cloud has them, refreshed at an interval.
-pub fn live_resources(
-    deployment: Load<Deployment>,
-    problem: RwSignal<Option<Problem>>,
-) -> Load<LiveResources> {
-    polled(deployment, problem, |id| async move {
-        client::live_resources(&id).await
-    })
+pub fn live_resources(deployment: Load<Deployment>) -> Load<LiveResources> {
+    polled(
+        deployment,
+        |id| async move { client::live_resources(&id).await },
+    )
 }
 
-/// A note while the cloud, or a service of it, does not tell the state of its resources. A lost connection has its own
+/// A note while the cloud, or a service of it, does not report the states of its resources. A lost connection has its own
 /// note.
 #[component]
 pub fn OutdatedNote(
-    /// The problem of the last request for each of the page's lists.
-    problems: [RwSignal<Option<Problem>>; 2],
+    /// The servers.
+    servers: Load<Vec<LiveServer>>,
     /// The resources.
     live: Load<LiveResources>,
 ) -> impl IntoView {
     let why = Memo::new(move |_| {
-        let problem = problems.into_iter().find_map(|one| one.get())?;
-        client::outage_of(&problem)
-            .is_none()
-            .then_some(problem.detail)
+        let mut problems = [servers.problem(), live.problem()].into_iter().flatten();
+        let problem = problems.find(|problem| client::outage_of(problem).is_none())?;
+        Some(problem.detail)
     });
     let failed = Memo::new(move |_| {
         live.with(|live| live.map(|live| live.failed.clone()))
@@ -101,11 +94,15 @@ pub fn OutdatedNote(
     move || {
         let outdated = why.get().map(|why| {
             let title = String::from("The states and addresses may be out of date.");
-            note(title, format!("The cloud could not be asked: {why}"))
+            let seconds = REFRESH_MS / 1_000;
+            let text = format!(
+                "The page asks the cloud again every {seconds} seconds. The last request failed: {why}"
+            );
+            note(title, text)
         });
         let failed = failed.get().into_iter().map(|one| {
             let title = format!(
-                "The {} service does not tell the states of its resources:",
+                "The {} service does not report the states of its resources:",
                 one.service
             );
             note(title, one.reason)

@@ -129,9 +129,8 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     });
     let design = known_design(move || deployment.with(|it| it?.design.clone()));
     let operations = Operations::new(deployment);
-    let problems = [RwSignal::new(None), RwSignal::new(None)];
-    let servers = power::live_servers(deployment, problems[0]);
-    let live = live::live_resources(deployment, problems[1]);
+    let servers = power::live_servers(deployment);
+    let live = live::live_resources(deployment);
     let outputs = part(deployment, |it| it.outputs.clone());
     let resources = part(deployment, |it| {
         let damage = damage(it).into_iter();
@@ -149,7 +148,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             <snapshots::Snapshots deployment runs />
             <PermissionSection deployment />
             <Drawing operations />
-            <live::OutdatedNote problems live />
+            <live::OutdatedNote servers live />
             {move || resources.get().map(|(resources, damage)| {
                 let id = deployment.peek().map(|it| it.id).unwrap_or_default();
                 view! { <Resources resources damage deployment=id console=operations.console servers live /> }

@@ -1,6 +1,6 @@
 //! The servers' present state in the cloud, and the menu that starts, stops and reboots them.
 
-use api::{Deployment, LiveServer, PowerAction, Problem};
+use api::{Deployment, LiveServer, PowerAction};
 use leptos::prelude::*;
 
 use super::live::polled;
@@ -8,7 +8,7 @@ use crate::{
     browser, client, links,
     load::Load,
     session::use_session,
-    ui::{Icon, Menu, Question, menu, use_confirm, use_toasts},
+    ui::{Icon, Menu, Question, menu, plain_text, use_confirm, use_toasts},
 };
 
 /// Nova's status of a running server.
@@ -18,13 +18,8 @@ const RUNNING: &str = "ACTIVE";
 const LOOK_AGAIN_MS: [i32; 3] = [2_000, 6_000, 10_000];
 
 /// The servers as the cloud has them, refreshed at an interval.
-pub fn live_servers(
-    deployment: Load<Deployment>,
-    problem: RwSignal<Option<Problem>>,
-) -> Load<Vec<LiveServer>> {
-    polled(deployment, problem, |id| async move {
-        client::servers(&id).await
-    })
+pub fn live_servers(deployment: Load<Deployment>) -> Load<Vec<LiveServer>> {
+    polled(deployment, |id| async move { client::servers(&id).await })
 }
 
 /// Nova's status of a suspended server.
@@ -88,7 +83,7 @@ pub fn TerminalButton(
         }
         match obstacle.get() {
             Some(why) => {
-                let why = format!("No terminal: {}.", why.replace('`', ""));
+                let why = format!("No terminal: {}.", plain_text(&why));
                 view! {
                     <button type="button" class="button" data-size="small" disabled aria-label=format!("{label}. {why}") title=why.clone()>
                         {content()}

@@ -282,8 +282,7 @@ impl Page {
 /// Requests a new plan shortly after a change of its inputs, and when a lost connection is back.
 fn keep_planned(page: Page) {
     let request_number = StoredValue::new(0_u32);
-    let connection = use_connection();
-    connection.on_return(move || {
+    use_connection().on_return(move || {
         page.deployments.reload();
         page.requested.update(|number| *number += 1);
     });
@@ -321,11 +320,9 @@ fn keep_planned(page: Page) {
                 if request_number.try_get_value() != Some(number) {
                     return;
                 }
-                let outage = answer.as_ref().err().and_then(client::outage_of);
                 match answer {
                     Ok(plan) => page.plan.try_set(Loaded::Ready(plan)),
-                    Err(problem) if let Some(outage) = outage => {
-                        connection.lose(outage);
+                    Err(problem) if client::outage_of(&problem).is_some() => {
                         // The plan of earlier inputs stays visible. It cannot be deployed.
                         let is_shown = |plan: &Loaded<Plan>| matches!(plan, Loaded::Ready(_));
                         if page.plan.try_with_untracked(is_shown) != Some(true) {

@@ -57,7 +57,7 @@ fn question(verb: &str, plan: &Loaded<Plan>, instead_of: Option<&str>) -> Option
     };
     let title = match (items.is_empty(), body.is_empty()) {
         (true, true) => return None,
-        (true, false) => format!("{verb} in spite of this loss?"),
+        (true, false) => format!("{verb} and lose data or addresses?"),
         (false, _) => format!("{verb} and remove these resources?"),
     };
     if instead_of.is_some() {
@@ -220,7 +220,7 @@ mod tests {
         };
         assert!(question("Update", &plan("listen_port"), None).is_none());
         let asked = question("Update", &plan("host"), None).unwrap();
-        assert_eq!(asked.title, "Update in spite of this loss?");
+        assert_eq!(asked.title, "Update and lose data or addresses?");
         assert!(asked.items.is_empty());
         assert!(asked.body[0].starts_with("`db`: It is set up on another server."));
     }

@@ -48,10 +48,10 @@ pub fn TerminalPage() -> impl IntoView {
     let is_here = Memo::new(move |_| deployment.with(|it| it.is_some()));
     let session = use_session();
     // The server refuses a reader's websocket, and a browser does not learn why.
-    let is_member = Memo::new(move |_| session.me.with(|me| me.as_ref().map(|me| me.can_change)));
+    let can_change = Memo::new(move |_| session.me.with(|me| me.as_ref().map(|me| me.can_change)));
     let body = move || {
         let skeleton = || view! { <div class="page">{skeleton::rows(8)}</div> }.into_any();
-        match (is_here.get(), is_member.get()) {
+        match (is_here.get(), can_change.get()) {
             (false, _) => deployment.view(skeleton, |_| ()),
             (true, None) => skeleton(),
             (true, Some(true)) => view! { <Terminals deployment first=server id /> }.into_any(),

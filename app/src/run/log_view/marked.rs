@@ -62,13 +62,7 @@ impl LogState {
 
 /// Scrolls to the lines of the address or to a hit, once they are loaded. If they are far before the lines of the view, only
 /// the lines around them are loaded.
-pub fn follow_link(state: LogState) {
-    Effect::new(move |_| {
-        if let Some(marked) = state.marked.get_untracked() {
-            state.goal.set(Some(*marked.numbers().start()));
-            state.follow.set(false);
-        }
-    });
+pub fn follow_goal(state: LogState) {
     Effect::new(move |_| {
         state.changed.track();
         state.is_loading.track();

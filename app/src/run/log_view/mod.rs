@@ -12,7 +12,6 @@ mod tools;
 mod view_menu;
 
 use leptos::{ev, html, prelude::*};
-use leptos_router::hooks::use_query_map;
 use wasm_bindgen::{JsCast, closure::Closure};
 
 use self::{line::LineView, marked::Marked, search::Search, tools::LogTools, view_menu::Times};
@@ -86,17 +85,15 @@ pub fn LogView(
     /// Step of the displayed lines. `None` for all steps.
     step: RwSignal<Option<String>>,
 ) -> impl IntoView {
-    let opened = use_query_map();
-    let opened = |name: &str| opened.with_untracked(|query| query.get(name));
     let state = LogState {
         feed,
         step,
-        query: RwSignal::new(opened("search").unwrap_or_default()),
-        filter: RwSignal::new(Filter::of_query(opened)),
+        query: RwSignal::default(),
+        filter: RwSignal::default(),
         folds: RwSignal::default(),
         times: RwSignal::new(Times::Clock),
         wrap: RwSignal::new(true),
-        marked: RwSignal::new(Marked::parse(&browser::fragment())),
+        marked: RwSignal::new(None),
         is_full: RwSignal::new(false),
         follow: RwSignal::new(true),
         seen: RwSignal::new(0),
@@ -116,12 +113,14 @@ pub fn LogView(
             .set(browser::remembered("log.wrap").as_deref() != Some("no"));
         state.times.set(Times::remembered());
     });
+    // Before the view is shown in the address bar.
+    address::follow_address(state);
     measure(state);
     rebuild_view(state);
     scroll_to_end(state);
     reach_further(state);
     search::search_older(state);
-    marked::follow_link(state);
+    marked::follow_goal(state);
     address::show_address(state);
 
     let rows = move || {

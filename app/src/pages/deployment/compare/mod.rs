@@ -171,14 +171,14 @@ fn comparison(earlier: Side, later: Side) -> AnyView {
     let content = match (&earlier.content, &later.content) {
         (Some(before), Some(after)) => contents(before, after),
         _ => view! {
-            <Empty icon="history" title="The content was not stored" text="An older version of Stackloom started at least one of these runs, and did not store its content." />
+            <Empty icon="history" title="The content is not stored" text="A deployment keeps the contents of its newest runs, and at least one of these runs is older. Choose newer runs to compare them." />
         }
         .into_any(),
     };
     let changes = match (&earlier.changes, &later.changes) {
         (Some(before), Some(after)) => changes::changes(before, after),
         _ => view! {
-            <Empty icon="history" title="The plan was not stored" text="An older version of Stackloom started at least one of these runs, and did not store its plan." />
+            <Empty icon="history" title="The plan is not stored" text="A deployment keeps the plans of its newest runs, and at least one of these runs is older. Choose newer runs to compare them." />
         }
         .into_any(),
     };
