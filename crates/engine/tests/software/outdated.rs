@@ -1,4 +1,4 @@
-//! A server that gets another address: its software is incomplete until its own step.
+//! Servers and software that change: what uses them is incomplete if a run ends before its own step.
 
 use api::{ServiceState, StepState};
 use lab::CallFault;
@@ -63,5 +63,57 @@ async fn software_that_is_not_reached_after_another_address_is_failed() {
     assert_eq!(state("service:configure"), StepState::Skipped);
     assert_eq!(service().await, ServiceState::Failed);
     assert!(is_bastion_closed(&bench));
+    all_goes(bench, id).await;
+}
+
+/// A proxy in front of a web server. A volume comes between their steps.
+fn proxied(listen_port: u16, size: u8) -> String {
+    let page = format!("listen_port: {listen_port}, page_text:");
+    let disk = format!(
+        "  disk: {{type: OS::Cinder::Volume, depends_on: nginx, properties: {{size: {size}}}}}\noutputs:"
+    );
+    PAGE.replace("10.44.", "10.81.")
+        .replacen("haproxy\n", "haproxy\n    depends_on: disk\n", 1)
+        .replacen("page_text:", &page, 1)
+        .replacen("outputs:", &disk, 1)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_proxy_follows_its_web_server_although_an_update_failed_between_them() {
+    let bench = on_docker("engine-follows", "172.31.81.0/24", BOOT).await;
+    let started = bench.start(&proxied(80, 1)).await;
+    let id = &started.deployment;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let update = async || {
+        let changes = engine::Changes {
+            template: proxied(8080, 2),
+            cloud: bench::facts(),
+            ..engine::Changes::default()
+        };
+        let started = bench.engine.update(&bench.actor, id, changes).await;
+        story(&bench, &started.unwrap().run).await.0
+    };
+    let state = |run: &Run, id: &str| run.steps.iter().find(|step| step.id == id).unwrap().state;
+
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("block-storage".into()),
+        method: Some("POST".into()),
+        path: Some("*/action".into()),
+        status: Some(403),
+        times: Some(1),
+        ..CallFault::default()
+    }));
+    let failed = update().await;
+    assert_eq!(failed.state, RunState::Failed, "{failed:#?}");
+    assert_eq!(state(&failed, "nginx:configure"), StepState::Succeeded);
+    assert_eq!(state(&failed, "proxy:configure"), StepState::Skipped);
+
+    // Its health check asks for the web server at the new port.
+    let ended = update().await;
+    assert_eq!(ended.state, RunState::Succeeded, "{ended:#?}");
+    assert!(ended.steps.iter().all(|step| step.id != "nginx:configure"));
+    assert_eq!(state(&ended, "proxy:configure"), StepState::Succeeded);
     all_goes(bench, id).await;
 }
