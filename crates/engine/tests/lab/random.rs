@@ -508,6 +508,9 @@ impl Walk<'_> {
             assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
         } else if shown.state != DeploymentState::Undeployed {
             bench.delete_snapshots(&self.deployment, &what).await;
+            // The cloud accepts a deletion before it carries it out.
+            let gone = async || !types(bench).iter().any(|kind| kind == "snapshot");
+            bench.eventually(&what, gone).await;
             let (template, resources) = self.targets.choose(&mut self.random).unwrap();
             let without_hooks = Changes {
                 bundle: Some(Bundle::default()),
