@@ -3,7 +3,7 @@
 //! The text is authoritative. An edit splices the text at positions from the positioned tree, then the text is parsed
 //! again. Comments, order and formatting of the rest stay byte for byte.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
@@ -45,7 +45,7 @@ struct Inner {
     lines: Lines,
     tree: Tree,
     template: Template,
-    diagnostics: Vec<Diagnostic>,
+    diagnostics: OnceLock<Vec<Diagnostic>>,
     limits: Limits,
 }
 
@@ -159,15 +159,14 @@ impl Document {
         let text = text.into();
         let tree = yaml::parse_within(&text, limits);
         let lines = Lines::of(&text);
-        let (template, mut diagnostics) = read::read(&text, &lines, &tree);
-        diagnostic::sort(&mut diagnostics);
+        let template = read::template(&text, &lines, &tree);
         Document {
             inner: Arc::new(Inner {
                 text,
                 lines,
                 tree,
                 template,
-                diagnostics,
+                diagnostics: OnceLock::new(),
                 limits: *limits,
             }),
         }
@@ -183,9 +182,14 @@ impl Document {
         &self.inner.template
     }
 
-    /// Problems of syntax and structure, without the semantic ones of `validate::validate`.
+    /// Problems of syntax and structure, without the semantic ones of `validate::validate`. Computed by the first call.
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.inner.diagnostics
+        let inner = &*self.inner;
+        inner.diagnostics.get_or_init(|| {
+            let mut found = read::problems(&inner.text, &inner.lines, &inner.tree);
+            diagnostic::sort(&mut found);
+            found
+        })
     }
 
     /// True if the text was parsed to its end, so that it can be edited.

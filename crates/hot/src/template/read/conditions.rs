@@ -12,11 +12,11 @@ use crate::{
     expr::{Expr, Function, Place},
     template::Condition,
     text::did_you_mean,
-    yaml::Node,
+    yaml::{Entry, Node},
 };
 use yaql::shown;
 
-impl<'a> Reader<'a> {
+impl<'a, const REPORTS: bool> Reader<'a, REPORTS> {
     pub(super) fn conditions(&mut self, node: &'a Node) -> Vec<Condition> {
         if !self.filled(node, "a map from names to conditions") {
             return Vec::new();
@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
                 let value = reader.condition(&entry.value);
                 if value.as_str().is_some() {
                     let message = "a condition cannot be another one's name alone; write `true`, `false` or a function, such as `{and: [a, a]}`";
-                    reader.error("wrong-shape", entry.value.span.start, message);
+                    reader.error("wrong-shape", entry.value.span.start, || message);
                     return Expr::Literal(Value::Bool(true));
                 }
                 value
@@ -40,18 +40,26 @@ impl<'a> Reader<'a> {
                 value,
             });
         }
-        for circle in circles(&conditions) {
+        if REPORTS {
+            self.report_circles(entries, &conditions);
+        }
+        conditions
+    }
+
+    fn report_circles(&mut self, entries: &'a [Entry], conditions: &[Condition]) {
+        for circle in circles(conditions) {
             if let Some(entry) = entries.iter().find(|entry| entry.key == circle[0]) {
-                let message = format!(
-                    "these conditions refer to each other in a circle: `{}`",
-                    circle.join("` → `")
-                );
+                let message = || {
+                    format!(
+                        "these conditions refer to each other in a circle: `{}`",
+                        circle.join("` → `")
+                    )
+                };
                 self.below(&entry.key, |reader| {
                     reader.error("circular-reference", entry.key_span.start, message)
                 });
             }
         }
-        conditions
     }
 
     /// A condition: a boolean, a name, or a function.

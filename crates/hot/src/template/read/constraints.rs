@@ -9,7 +9,7 @@ use crate::{
     text::{did_you_mean, listed},
     yaml::{Entry, Node},
 };
-use yaql::shown;
+use yaql::{pattern::Pattern, shown};
 
 const KINDS: [&str; 6] = [
     "length",
@@ -40,7 +40,7 @@ fn fits(constraint: &str, kind: &str) -> bool {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a, const REPORTS: bool> Reader<'a, REPORTS> {
     pub(super) fn constraints(&mut self, node: &'a Node, kind: &str) -> Vec<Rule> {
         let Some(items) = node.items() else {
             if !node.is_null() {
@@ -73,11 +73,13 @@ impl<'a> Reader<'a> {
         if let (Some(first), [_, _, ..]) = (first, rules.as_slice())
             && rules.iter().all(|rule| KINDS.contains(&rule.key.as_str()))
         {
-            let message = format!(
-                "a constraint is one of {}; of these only `{}` counts: give each an item of its own in the list",
-                listed(&KINDS),
-                first.key
-            );
+            let message = || {
+                format!(
+                    "a constraint is one of {}; of these only `{}` counts: give each an item of its own in the list",
+                    listed(&KINDS),
+                    first.key
+                )
+            };
             self.warning("constraint-invalid", node.span.start, message);
         }
         let several =
@@ -87,34 +89,40 @@ impl<'a> Reader<'a> {
             _ if several => first,
             _ => None,
         }) else {
-            let message = format!(
-                "a constraint has one of {}, and may have a `description`",
-                listed(&KINDS)
-            );
+            let message = || {
+                format!(
+                    "a constraint has one of {}, and may have a `description`",
+                    listed(&KINDS)
+                )
+            };
             self.error("constraint-invalid", node.span.start, message);
             return None;
         };
         let at = rule.key_span.start;
         let name = rule.key.as_str();
         if !KINDS.contains(&name) {
-            let message = format!(
-                "`{}` is no constraint{}",
-                shown(name),
-                did_you_mean(name, KINDS)
-            );
+            let message = || {
+                format!(
+                    "`{}` is no constraint{}",
+                    shown(name),
+                    did_you_mean(name, KINDS)
+                )
+            };
             self.error("constraint-invalid", at, message);
             return None;
         }
-        if name == "modulo" && self.version < Version::V2017_02_24 {
-            let message = format!(
-                "the constraint `modulo` came with version 2017-02-24, and this template is of version {}",
-                self.version
-            );
+        let version = self.version;
+        if name == "modulo" && version < Version::V2017_02_24 {
+            let message = || {
+                format!(
+                    "the constraint `modulo` came with version 2017-02-24, and this template is of version {version}"
+                )
+            };
             self.error("constraint-invalid", at, message);
             return None;
         }
         if !fits(name, kind) {
-            let message = format!("`{name}` does not apply to a parameter of type `{kind}`");
+            let message = || format!("`{name}` does not apply to a parameter of type `{kind}`");
             self.error("constraint-invalid", at, message);
             return None;
         }
@@ -142,38 +150,46 @@ impl<'a> Reader<'a> {
         let constraint = match read {
             Ok(constraint) => constraint,
             Err(message) => {
-                self.error("constraint-invalid", at, message);
+                self.error("constraint-invalid", at, || message);
                 return None;
             }
         };
-        if let Constraint::AllowedPattern(pattern) = &constraint
-            && let Err(problem) = yaql::pattern::Pattern::new(pattern)
-        {
-            // Heat's patterns are Python's. Our patterns support neither of these two features, and values are then not
-            // checked.
-            let python = problem.contains("look-around") || problem.contains("backreference");
-            if python {
-                let message = format!("{problem}; values are not checked by it");
-                self.warning("constraint-invalid", at, message);
-            } else {
-                self.error("constraint-invalid", at, problem);
-            }
-            return None;
-        }
-        if let Constraint::Custom(custom) = &constraint
-            && !crate::constraint::is_custom(custom)
-        {
-            let message = format!(
-                "there is no custom constraint `{}`{}",
-                shown(custom),
-                did_you_mean(custom, crate::constraint::CUSTOM.iter().copied())
-            );
-            self.error("constraint-invalid", at, message);
+        if REPORTS {
+            self.report_unusable(&constraint, at);
         }
         Some(Rule {
             constraint,
             description,
         })
+    }
+
+    /// Reports a constraint that cannot check values. The model has it all the same.
+    fn report_unusable(&mut self, constraint: &Constraint, at: usize) {
+        match constraint {
+            Constraint::AllowedPattern(pattern) => {
+                let Err(problem) = Pattern::new(pattern) else {
+                    return;
+                };
+                // Heat's patterns are Python's. Ours support neither of these two features.
+                if problem.contains("look-around") || problem.contains("backreference") {
+                    let message = || format!("{problem}; values are not checked by it");
+                    self.warning("constraint-invalid", at, message);
+                } else {
+                    self.error("constraint-invalid", at, || problem);
+                }
+            }
+            Constraint::Custom(custom) if !crate::constraint::is_custom(custom) => {
+                let message = || {
+                    format!(
+                        "there is no custom constraint `{}`{}",
+                        shown(custom),
+                        did_you_mean(custom, crate::constraint::CUSTOM.iter().copied())
+                    )
+                };
+                self.error("constraint-invalid", at, message);
+            }
+            _ => {}
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! Invalid parts are left out of the model and reported. Parts that the template's version does not support are
 //! reported with the version that does. One file per section.
+//!
+//! Model and problems are read separately: pages that draw need the model at every keystroke, and get the problems from
+//! their worker. The reader of the model contains neither the checks nor the texts of problems.
 
 use std::collections::HashSet;
 
@@ -45,16 +48,14 @@ pub const SECTIONS: [(&str, Version); 7] = [
     ("outputs", Version::V2013_05_23),
 ];
 
-/// Model of a tree, with the problems of the tree and the model.
-pub fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Diagnostic>) {
-    let mut reader = Reader {
-        text,
-        lines,
-        path: Vec::new(),
-        diagnostics: Vec::new(),
-        version: Version::default(),
-        resources: HashSet::new(),
-    };
+/// Model of a tree.
+pub fn template(text: &str, lines: &Lines, tree: &Tree) -> Template {
+    Reader::<false>::new(text, lines).template(tree.root.as_ref())
+}
+
+/// Problems of the tree and of its model.
+pub fn problems(text: &str, lines: &Lines, tree: &Tree) -> Vec<Diagnostic> {
+    let mut reader = Reader::<true>::new(text, lines);
     for problem in &tree.problems {
         let diagnostic = Diagnostic {
             severity: problem.severity,
@@ -62,7 +63,7 @@ pub fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Diagnostic
         };
         reader.say(diagnostic, problem.at);
     }
-    let template = reader.template(tree.root.as_ref());
+    reader.template(tree.root.as_ref());
     // After a syntax error sections are incomplete, so missing parts are not reported.
     if tree.problems.iter().any(|problem| problem.fatal) {
         reader.diagnostics.retain(|one| {
@@ -72,7 +73,7 @@ pub fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Diagnostic
             )
         });
     }
-    (template, reader.diagnostics)
+    reader.diagnostics
 }
 
 #[derive(Clone, Copy)]
@@ -81,9 +82,11 @@ enum Segment<'a> {
     Index(usize),
 }
 
-struct Reader<'a> {
+/// The reader of a tree. With `REPORTS`, it collects the problems. The model is the same without.
+struct Reader<'a, const REPORTS: bool> {
     text: &'a str,
     lines: &'a Lines,
+    /// Keys and indices of the current entry. Empty without `REPORTS`.
     path: Vec<Segment<'a>>,
     diagnostics: Vec<Diagnostic>,
     version: Version,
@@ -91,15 +94,30 @@ struct Reader<'a> {
     resources: HashSet<&'a str>,
 }
 
-impl<'a> Reader<'a> {
-    fn error(&mut self, code: &str, at: usize, message: impl Into<String>) {
-        let path = self.path();
-        self.say(Diagnostic::error(code, path, message), at);
+impl<'a, const REPORTS: bool> Reader<'a, REPORTS> {
+    fn new(text: &'a str, lines: &'a Lines) -> Self {
+        Reader {
+            text,
+            lines,
+            path: Vec::new(),
+            diagnostics: Vec::new(),
+            version: Version::default(),
+            resources: HashSet::new(),
+        }
     }
 
-    fn warning(&mut self, code: &str, at: usize, message: impl Into<String>) {
-        let path = self.path();
-        self.say(Diagnostic::warning(code, path, message), at);
+    fn error<M: Into<String>>(&mut self, code: &str, at: usize, message: impl FnOnce() -> M) {
+        if REPORTS {
+            let path = self.path();
+            self.say(Diagnostic::error(code, path, message()), at);
+        }
+    }
+
+    fn warning<M: Into<String>>(&mut self, code: &str, at: usize, message: impl FnOnce() -> M) {
+        if REPORTS {
+            let path = self.path();
+            self.say(Diagnostic::warning(code, path, message()), at);
+        }
     }
 
     fn say(&mut self, mut diagnostic: Diagnostic, at: usize) {
@@ -126,31 +144,34 @@ impl<'a> Reader<'a> {
     }
 
     fn below<T>(&mut self, key: &'a str, read: impl FnOnce(&mut Self) -> T) -> T {
-        self.path.push(Segment::Key(key));
-        let result = read(self);
-        self.path.pop();
-        result
+        self.inside(Segment::Key(key), read)
     }
 
     fn at_index<T>(&mut self, index: usize, read: impl FnOnce(&mut Self) -> T) -> T {
-        self.path.push(Segment::Index(index));
+        self.inside(Segment::Index(index), read)
+    }
+
+    fn inside<T>(&mut self, segment: Segment<'a>, read: impl FnOnce(&mut Self) -> T) -> T {
+        if !REPORTS {
+            return read(self);
+        }
+        self.path.push(segment);
         let result = read(self);
         self.path.pop();
         result
     }
 
     fn wrong_shape(&mut self, node: &Node, wanted: &str) {
-        let function = match node.entries() {
-            Some([only]) if crate::expr::is_function(&only.key) => {
-                format!("; the function `{}` is not allowed here", only.key)
-            }
-            _ => String::new(),
+        let message = || {
+            let function = match node.entries() {
+                Some([only]) if crate::expr::is_function(&only.key) => {
+                    format!("; the function `{}` is not allowed here", only.key)
+                }
+                _ => String::new(),
+            };
+            format!("{wanted} belongs here, not {}{function}", node.describe())
         };
-        self.error(
-            "wrong-shape",
-            node.span.start,
-            format!("{wanted} belongs here, not {}{function}", node.describe()),
-        );
+        self.error("wrong-shape", node.span.start, message);
     }
 
     /// Entries of a section. Values that are false in Python are an empty section, as in Heat.
@@ -171,9 +192,9 @@ impl<'a> Reader<'a> {
     /// Reports a section or key with an empty value. Heat requires a value there, or no key.
     fn filled(&mut self, node: &Node, wanted: &str) -> bool {
         if node.is_null() {
-            let message = format!(
-                "{wanted} belongs here, not nothing; leave the key out where there is none"
-            );
+            let message = || {
+                format!("{wanted} belongs here, not nothing; leave the key out where there is none")
+            };
             self.error("wrong-shape", node.span.start, message);
         }
         !node.is_null()
@@ -193,13 +214,16 @@ impl<'a> Reader<'a> {
 
     /// Reports keys that are unknown, or not supported by the version.
     fn known_keys(&mut self, entries: &'a [Entry], known: Keys<'_>, of: &str) {
+        let version = self.version;
         for entry in entries {
             let key = entry.key.as_str();
-            let message = match known.iter().find(|(known, _)| *known == key) {
-                Some((_, since)) if *since <= self.version => continue,
+            let found = known.iter().find(|(known, _)| *known == key);
+            if found.is_some_and(|(_, since)| *since <= version) {
+                continue;
+            }
+            let message = || match found {
                 Some((_, since)) => format!(
-                    "`{key}` came with version {since} of HOT, and this template is of version {}",
-                    self.version
+                    "`{key}` came with version {since} of HOT, and this template is of version {version}"
                 ),
                 None => {
                     let near = did_you_mean(key, known.iter().map(|(known, _)| *known));
@@ -215,34 +239,39 @@ impl<'a> Reader<'a> {
     /// Checks a name. Heat accepts nearly any text. A resource's name is also part of our ids and paths, so it must not
     /// contain their separators.
     fn name(&mut self, entry: &Entry, of: &str) {
+        if REPORTS && let Some(problem) = self.problem_of_name(entry, of) {
+            self.error("bad-name", entry.key_span.start, || problem);
+        }
+    }
+
+    fn problem_of_name(&self, entry: &Entry, of: &str) -> Option<String> {
         let name = entry.key.as_str();
         let written = self.text.get(entry.key_span.clone()).unwrap_or_default();
         let not_text = written == name && !matches!(scalar::resolve(name), Value::String(_));
         let reserved = |c: char| of == "a resource" && matches!(c, '/' | ':' | '@');
-        let message = if not_text {
-            format!(
+        if not_text {
+            Some(format!(
                 "`{name}` without quotes is no text in YAML, so it cannot name {of}; write it in quotes"
-            )
+            ))
         } else if name.chars().any(reserved) {
-            format!(
+            Some(format!(
                 "`{}` cannot name {of}: a name has no `/`, `:` or `@`",
                 shown(name)
-            )
+            ))
         } else if name.len() > NAME_BYTES_MAX || (of == "a resource" && name.is_empty()) {
-            format!(
+            Some(format!(
                 "`{}` cannot name {of}: a name has from 1 to {NAME_BYTES_MAX} letters",
                 shown(name)
-            )
+            ))
         } else {
-            return;
-        };
-        self.error("bad-name", entry.key_span.start, message);
+            None
+        }
     }
 
     /// Text for users. Heat accepts any value here; a value that is not text is left out.
     fn words_of(&mut self, node: &Node) -> Option<String> {
         if node.entries().is_some() || node.items().is_some() {
-            let message = format!("text belongs here, not {}", node.describe());
+            let message = || format!("text belongs here, not {}", node.describe());
             self.warning("wrong-shape", node.span.start, message);
             return None;
         }
@@ -336,9 +365,11 @@ impl<'a> Reader<'a> {
         let at = root
             .entry(key)
             .map_or(root.span.start, |entry| entry.key_span.start);
-        let message = format!(
-            "this is a CloudFormation template, by its `{key}`, and Stackloom reads HOT: deploy it with Heat as it is, or write it as HOT, beginning with `heat_template_version: 2021-04-16`"
-        );
+        let message = || {
+            format!(
+                "this is a CloudFormation template, by its `{key}`, and Stackloom reads HOT: deploy it with Heat as it is, or write it as HOT, beginning with `heat_template_version: 2021-04-16`"
+            )
+        };
         self.below(key, |reader| {
             reader.error("cloudformation-template", at, message)
         });
@@ -347,20 +378,69 @@ impl<'a> Reader<'a> {
 
     fn version_missing(&mut self, at: usize) {
         let message = "the template must say `heat_template_version`, such as `heat_template_version: 2021-04-16`";
-        self.error("version-missing", at, message);
+        self.error("version-missing", at, || message);
     }
 
     fn version(&mut self, node: &Node) -> String {
         let version = self.text_of(node).unwrap_or_default();
         if Version::of(&version).is_none() {
-            let words: Vec<&str> = Version::words().collect();
-            let message = format!(
-                "`{}` is no version of HOT; there are {}",
-                shown(&version),
-                listed(&words)
-            );
+            let message = || {
+                let words: Vec<&str> = Version::words().collect();
+                format!(
+                    "`{}` is no version of HOT; there are {}",
+                    shown(&version),
+                    listed(&words)
+                )
+            };
             self.error("version-unknown", node.span.start, message);
         }
         version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{constraint::Constraint, yaml};
+
+    #[test]
+    fn the_model_is_the_same_with_and_without_problems() {
+        let text = "heat_template_version: 2018-08-31
+colour: red
+parameters:
+  'no': {type: sting, default: 1, constraints: [{lenght: {min: 1}}, {modulo: {step: 0, offset: 0}}]}
+  list: [a]
+parameter_groups: [{parameters: ['no', other], hint: x}]
+conditions:
+  a: b
+  b: {or: [c, {not: b}]}
+  c: {equals: [1]}
+resources:
+  web/1: {type: OS::Nova::Server, deletion_policy: Keep, properties: {name: {get_attr: x}, flavor: {get_param: size}}}
+  none: {depends_on: [{a: b}], metadata: {stackloom: {public: perhaps}}, description: [x]}
+outputs:
+  url: {valu: 1}
+  ip: {value: {equals: [a, b]}, colour: red}
+";
+        let (lines, tree) = (Lines::of(text), yaml::parse(text));
+        let mut reader = Reader::<true>::new(text, &lines);
+        let reported = reader.template(tree.root.as_ref());
+        assert!(reader.diagnostics.len() > 12, "{:?}", reader.diagnostics);
+        assert_eq!(template(text, &lines, &tree), reported);
+    }
+
+    #[test]
+    fn a_pattern_that_cannot_be_tried_is_reported_and_stays_in_the_model() {
+        let text = r"heat_template_version: 2018-08-31
+parameters:
+  word: {type: string, constraints: [{allowed_pattern: '(a)\1'}]}
+";
+        let (lines, tree) = (Lines::of(text), yaml::parse(text));
+        let parameters = template(text, &lines, &tree).parameters;
+        let pattern = Constraint::AllowedPattern(r"(a)\1".to_owned());
+        assert_eq!(parameters[0].constraints[0].constraint, pattern);
+        let problems = problems(text, &lines, &tree);
+        let codes: Vec<_> = problems.iter().map(|one| one.code.as_str()).collect();
+        assert_eq!(codes, ["constraint-invalid"]);
     }
 }

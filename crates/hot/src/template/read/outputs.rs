@@ -17,7 +17,7 @@ pub const KEYS: Keys<'static> = &[
     ("condition", Version::V2016_10_14),
 ];
 
-impl<'a> Reader<'a> {
+impl<'a, const REPORTS: bool> Reader<'a, REPORTS> {
     pub(super) fn outputs(&mut self, node: &'a Node) -> Vec<Output> {
         let mut outputs = Vec::new();
         for entry in self.section(node, "a map from names to outputs") {
@@ -33,19 +33,21 @@ impl<'a> Reader<'a> {
     fn output(&mut self, entry: &'a Entry) -> Option<Output> {
         let node = &entry.value;
         let keys = self.entries(node, "a map with `value`");
+        let version = self.version;
         // Heat ignores other keys here, so they are only warnings.
         for entry in keys {
             let known = KEYS
                 .iter()
-                .any(|(key, since)| *key == entry.key && *since <= self.version);
+                .any(|(key, since)| *key == entry.key && *since <= version);
             if !known {
-                let there = KEYS.iter().filter(|(_, since)| *since <= self.version);
-                let near = did_you_mean(&entry.key, there.map(|(key, _)| *key));
-                let message = format!(
-                    "`{}` is no key of an output in version {}, and nothing comes of it{near}",
-                    shown(&entry.key),
-                    self.version
-                );
+                let message = || {
+                    let there = KEYS.iter().filter(|(_, since)| *since <= version);
+                    let near = did_you_mean(&entry.key, there.map(|(key, _)| *key));
+                    format!(
+                        "`{}` is no key of an output in version {version}, and nothing comes of it{near}",
+                        shown(&entry.key)
+                    )
+                };
                 self.below(&entry.key, |reader| {
                     reader.warning("unknown-key", entry.key_span.start, message)
                 });
@@ -53,11 +55,8 @@ impl<'a> Reader<'a> {
         }
         let Some(value) = node.entry("value") else {
             if node.entries().is_some() || node.is_null() {
-                self.error(
-                    "wrong-shape",
-                    entry.key_span.start,
-                    "an output needs a `value`",
-                );
+                let message = "an output needs a `value`";
+                self.error("wrong-shape", entry.key_span.start, || message);
             }
             return None;
         };
@@ -66,7 +65,7 @@ impl<'a> Reader<'a> {
             .and_then(|entry| self.below("description", |reader| reader.words_of(&entry.value)));
         let condition = node
             .entry("condition")
-            .filter(|entry| !entry.value.is_null() && self.version >= Version::V2016_10_14)
+            .filter(|entry| !entry.value.is_null() && version >= Version::V2016_10_14)
             .map(|entry| self.below("condition", |reader| reader.condition(&entry.value)));
         let value = self.below("value", |reader| reader.expr(&value.value, Place::Value));
         Some(Output {

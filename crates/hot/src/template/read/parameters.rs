@@ -36,19 +36,22 @@ const TYPES: [&str; 5] = [
     "boolean",
 ];
 
-impl<'a> Reader<'a> {
+impl<'a, const REPORTS: bool> Reader<'a, REPORTS> {
     pub(super) fn parameters(&mut self, node: &'a Node) -> Vec<Parameter> {
         let mut parameters = Vec::new();
         for entry in self.section(node, "a map from names to parameters") {
             let parameter = self.below(&entry.key, |reader| {
                 if PSEUDO_PARAMETERS.contains(&entry.key.as_str()) {
-                    let message = format!("`{}` is always there and cannot be declared", entry.key);
+                    let message =
+                        || format!("`{}` is always there and cannot be declared", entry.key);
                     reader.error("bad-name", entry.key_span.start, message);
                 } else if entry.key.starts_with("Stackloom::") {
-                    let message = format!(
-                        "`{}` cannot be declared: names that begin with `Stackloom::` are reserved for plans",
-                        shown(&entry.key)
-                    );
+                    let message = || {
+                        format!(
+                            "`{}` cannot be declared: names that begin with `Stackloom::` are reserved for plans",
+                            shown(&entry.key)
+                        )
+                    };
                     reader.error("bad-name", entry.key_span.start, message);
                 } else {
                     reader.name(entry, "a parameter");
@@ -110,7 +113,7 @@ impl<'a> Reader<'a> {
             return kind;
         }
         let at = given.map_or(entry.key_span.start, |entry| entry.value.span.start);
-        let message = match kind.as_str() {
+        let message = || match kind.as_str() {
             "" => format!("a parameter needs a `type`: {}", listed(&TYPES)),
             kind => format!(
                 "`{}` is no type of parameter; there are {}{}",
@@ -132,11 +135,13 @@ impl<'a> Reader<'a> {
             other => {
                 let text = other.map(|value| constraint::as_text(&value));
                 let truth = text.and_then(|text| constraint::is_boolean_word(&text));
-                let message = format!(
-                    "`true` or `false` belongs here, not {}; it counts as `{}`",
-                    node.describe(),
-                    truth.unwrap_or(true)
-                );
+                let message = || {
+                    format!(
+                        "`true` or `false` belongs here, not {}; it counts as `{}`",
+                        node.describe(),
+                        truth.unwrap_or(true)
+                    )
+                };
                 self.warning("wrong-shape", node.span.start, message);
                 truth.unwrap_or(true)
             }
@@ -194,22 +199,21 @@ impl<'a> Reader<'a> {
             .iter()
             .filter(|entry| !GROUP_KEYS.contains(&entry.key.as_str()))
         {
-            let message = format!(
-                "`{}` is no key of a group of parameters, and nothing comes of it{}",
-                shown(&entry.key),
-                did_you_mean(&entry.key, GROUP_KEYS)
-            );
+            let message = || {
+                format!(
+                    "`{}` is no key of a group of parameters, and nothing comes of it{}",
+                    shown(&entry.key),
+                    did_you_mean(&entry.key, GROUP_KEYS)
+                )
+            };
             self.below(&entry.key, |reader| {
                 reader.warning("unknown-key", entry.key_span.start, message)
             });
         }
         let mut group = ParameterGroup::default();
         if node.entry("parameters").is_none() {
-            self.error(
-                "parameter-group-invalid",
-                node.span.start,
-                "a group of parameters needs `parameters`, a list of names",
-            );
+            let message = "a group of parameters needs `parameters`, a list of names";
+            self.error("parameter-group-invalid", node.span.start, || message);
         }
         for Entry { key, value, .. } in entries {
             self.below(key, |reader| match key.as_str() {
@@ -250,21 +254,25 @@ impl<'a> Reader<'a> {
         };
         let known = || parameters.iter().map(|parameter| parameter.name.as_str());
         if !known().any(|known| known == name) {
-            let message = format!(
-                "there is no parameter `{}` in the template{}",
-                shown(&name),
-                did_you_mean(&name, known())
-            );
+            let message = || {
+                format!(
+                    "there is no parameter `{}` in the template{}",
+                    shown(&name),
+                    did_you_mean(&name, known())
+                )
+            };
             self.error("parameter-group-invalid", node.span.start, message);
             return None;
         }
         match taken.insert(name.clone(), group) {
             None => Some(name),
             Some(_) => {
-                let message = format!(
-                    "the parameter `{}` is in a group already; it can be in one only",
-                    shown(&name)
-                );
+                let message = || {
+                    format!(
+                        "the parameter `{}` is in a group already; it can be in one only",
+                        shown(&name)
+                    )
+                };
                 self.error("parameter-group-invalid", node.span.start, message);
                 None
             }

@@ -33,7 +33,7 @@ const MARKS: Keys<'static> = &[
     ("exported", Version::V2013_05_23),
 ];
 
-impl<'a> Reader<'a> {
+impl<'a, const REPORTS: bool> Reader<'a, REPORTS> {
     pub(super) fn resources(&mut self, node: &'a Node) -> Vec<Resource> {
         let mut resources = Vec::new();
         for entry in self.section(node, "a map from names to resources") {
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         }
         if resource.resource_type.is_empty() {
             let message = "a resource needs a `type`, such as `OS::Nova::Server`";
-            self.error("resource-type-missing", entry.key_span.start, message);
+            self.error("resource-type-missing", entry.key_span.start, || message);
         }
         Some(resource)
     }
@@ -169,21 +169,23 @@ impl<'a> Reader<'a> {
         let known = DeletionPolicy::of_text(word).is_some();
         let lower = self.version >= Version::V2016_10_14;
         if !known || (!lower && word.starts_with(|c: char| c.is_lowercase())) {
-            let words: &[&str] = if lower {
-                &["delete", "retain", "snapshot"]
-            } else {
-                &["Delete", "Retain", "Snapshot"]
+            let message = || {
+                let words: &[&str] = if lower {
+                    &["delete", "retain", "snapshot"]
+                } else {
+                    &["Delete", "Retain", "Snapshot"]
+                };
+                let since = if known {
+                    "; lower-case words came with version 2016-10-14"
+                } else {
+                    ""
+                };
+                format!(
+                    "`{}` is no deletion policy; there are {}{since}",
+                    shown(word),
+                    listed(words)
+                )
             };
-            let since = if known {
-                "; lower-case words came with version 2016-10-14"
-            } else {
-                ""
-            };
-            let message = format!(
-                "`{}` is no deletion policy; there are {}{since}",
-                shown(word),
-                listed(words)
-            );
             self.error("deletion-policy-unknown", node.span.start, message);
         }
         Some(value)

@@ -8,7 +8,7 @@ use crate::{
     yaml::{Entry, Kind, Node},
 };
 
-impl<'a> Reader<'a> {
+impl<'a, const REPORTS: bool> Reader<'a, REPORTS> {
     pub(super) fn expr(&mut self, node: &'a Node, place: Place) -> Expr {
         let node = node.target();
         match &node.kind {
@@ -58,13 +58,16 @@ impl<'a> Reader<'a> {
         let arguments = self.below(key, |reader| reader.arguments(called, &entry.value, place));
         let at = entry.key_span.start;
         if outside {
-            if function.is_some_and(|function| {
+            let is_likely_call = |function| {
                 matches!(arguments, Expr::List(_))
                     && expr::check(function, &arguments, self.version).is_ok()
-            }) {
-                let message = format!(
-                    "`{key}` is a function in conditions only; here it is plain data, as in Heat"
-                );
+            };
+            if REPORTS && function.is_some_and(is_likely_call) {
+                let message = || {
+                    format!(
+                        "`{key}` is a function in conditions only; here it is plain data, as in Heat"
+                    )
+                };
                 self.warning("function-unsupported", at, message);
             }
             return Some(Expr::Map(vec![(key.to_owned(), arguments)]));
@@ -73,16 +76,16 @@ impl<'a> Reader<'a> {
             Reading::Call(function) => function,
             Reading::PlainData => return Some(Expr::Map(vec![(key.to_owned(), arguments)])),
             Reading::LikelyCall(message) => {
-                self.warning("function-unsupported", at, message);
+                self.warning("function-unsupported", at, || message);
                 return Some(Expr::Map(vec![(key.to_owned(), arguments)]));
             }
             Reading::Refused(message) => {
-                self.error("function-unsupported", at, message);
+                self.error("function-unsupported", at, || message);
                 return Some(Expr::Literal(Value::Null));
             }
         };
         if let Err(message) = expr::check(function, &arguments, self.version) {
-            self.error("function-arguments", at, message);
+            self.error("function-arguments", at, || message);
             return Some(Expr::Literal(Value::Null));
         }
         Some(match (function, arguments) {
