@@ -72,6 +72,8 @@ test('a piece that does not come is told, and asked for again', async ({ page })
   await alert(page).getByRole('button', { name: 'Load again' }).click();
   const canvas = await canvasReady(page);
   const place = await canvas.boundingBox();
+  const [undo, code] = [page.getByRole('button', { name: 'Undo', exact: true }), page.getByRole('tab', { name: 'Code' })];
+  for (const part of [undo, code, page.getByRole('button', { name: 'Export' })]) await expect(part).toHaveCount(0);
   fail();
   const inspector = page.getByRole('complementary', { name: 'Inspector' });
   await expect(inspector.getByRole('alert')).toContainText('could not be loaded');
@@ -80,13 +82,14 @@ test('a piece that does not come is told, and asked for again', async ({ page })
   await expect(inspector.getByLabel('Design name')).toBeVisible();
   // One attempt is for all parts of the piece.
   await expect(page.getByRole('tablist', { name: 'Palette' })).toBeVisible();
+  for (const part of [undo, code]) await expect(part).toBeVisible();
   expect(await canvas.boundingBox()).toEqual(place);
   await canvas.click({ button: 'right', position: { x: 40, y: 200 } });
   await expect(page.getByRole('menu', { name: 'Actions' })).toBeVisible();
   await page.keyboard.press('Escape');
   // The piece of the code editor is fetched when the editor is first shown.
   await page.route('**/split_code.wasm', (route) => route.abort());
-  await page.getByRole('tab', { name: 'Code' }).click();
+  await code.click();
   await expect(alert(page)).toContainText('could not be loaded');
   await page.unroute('**/split_code.wasm');
   await alert(page).getByRole('button', { name: 'Try again' }).click();

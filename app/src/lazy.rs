@@ -1,7 +1,7 @@
 //! Pages with code that the browser loads when they are opened.
 //!
 //! The core contains the login page and the list of designs, which users see first. The build splits off four pieces:
-//! `designer` (canvas, gestures, undo), `forms` (palette, inspector, problems and menus, loaded after the canvas is
+//! `designer` (canvas, gestures, undo), `forms` (palette, inspector, drawer, top bar and menus, loaded after the canvas is
 //! built, see [`designer::forms`]), `code` (the code editor, versions and merges, loaded when one of them is needed,
 //! see [`designer::later`]) and `pages` (plan, runs, deployments, catalogue). Code used by several, such as the parser
 //! and the drawing, is in further pieces that are loaded with each of them. Validation, planning and the arrangement of

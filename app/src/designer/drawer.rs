@@ -5,8 +5,8 @@ use leptos::{ev, prelude::*};
 
 use super::{
     code_editor::{EditorKeys, Source},
-    forms::ProblemList,
     later::{CodeEditor, History},
+    problem_list::ProblemList,
     store::{Drawer, Workspace},
 };
 use crate::{browser, ui::Icon};

@@ -1,14 +1,14 @@
-//! Parts of the designer beside and over the drawing: the palette, the inspector, the map, the list of choices, the list
-//! of problems, the context menu, and the note on the deployment to update. Their code is the piece `forms` (see
-//! [`lazy`](crate::lazy)). The browser loads it as soon as the canvas is built. Until then placeholders keep the room of
-//! palette and inspector.
+//! Parts of the designer beside and over the drawing: the palette, the inspector, the drawer, the actions in the top bar,
+//! the buttons of the canvas, the map, the list of choices, the context menu, and the note on the deployment to update.
+//! Their code is the piece `forms` (see [`lazy`](crate::lazy)). The browser loads it as soon as the canvas is built. Until
+//! then placeholders keep the room of palette, inspector and drawer.
 
 use canvas::geometry::Size;
 use leptos::prelude::*;
 
 use super::{
-    deployed, inspector, later::loading, menu, minimap, overlay::ContextMenu, palette, picker,
-    problem_list, store::Workspace,
+    controls, deployed, drawer, header, inspector, menu, minimap, others, overlay::ContextMenu,
+    palette, picker, store::Workspace,
 };
 use crate::{
     browser,
@@ -21,15 +21,17 @@ use crate::{
 /// Rows of a panel's placeholder. On a phone they are as high as the inspector, and the palette cuts them.
 const PLACEHOLDER_ROWS: usize = 8;
 
-/// The views of the piece.
+/// The views of the piece, and the function that follows other people on the design.
 #[derive(Clone, Copy)]
 pub(crate) struct Forms {
     inspector: fn(Workspace) -> AnyView,
     palette: fn(Workspace) -> AnyView,
     over: fn(Workspace, RwSignal<Size>) -> AnyView,
-    problems: fn(Workspace) -> AnyView,
+    drawer: fn(Workspace) -> AnyView,
+    header: fn(Workspace) -> AnyView,
     menu: fn(Workspace, ContextMenu) -> AnyView,
     deployment: fn(Workspace, String) -> AnyView,
+    follow_others: fn(Workspace),
 }
 
 /// The views are the same after each load.
@@ -45,23 +47,31 @@ pub(crate) fn forms_piece() -> Result<Forms, Missing> {
         inspector: |workspace| view! { <inspector::Inspector workspace /> }.into_any(),
         palette: |workspace| view! { <palette::Contents workspace /> }.into_any(),
         over: |workspace, size| {
+            let buttons = view! { <controls::Controls workspace /> };
             let map = view! { <minimap::Minimap workspace size /> };
             let list = view! { <picker::PickerPanel workspace /> };
-            (map, list).into_any()
+            (buttons, map, list).into_any()
         },
-        problems: |workspace| view! { <problem_list::ProblemList workspace /> }.into_any(),
+        drawer: |workspace| view! { <drawer::DrawerPanel workspace /> }.into_any(),
+        header: |workspace| view! { <header::HeaderActions workspace /> }.into_any(),
         menu: |workspace, menu| view! { <menu::MenuPanel workspace menu /> }.into_any(),
         deployment: |workspace, id| view! { <deployed::DeploymentNote workspace id /> }.into_any(),
+        follow_others: others::follow,
     })
 }
 
 /// Loads the piece, once for all parts of the page. If that fails, "Try again" in one part loads it for all of them.
-pub fn provide() {
+pub fn provide(workspace: Workspace) {
     let forms = Load::<Forms>::new(|| async {
         let forms = browser::with_retries(forms_piece).await;
         forms.map_err(|Missing| page_missing())
     });
     provide_context(forms);
+    Effect::new(move |_| {
+        if let Some(forms) = forms.get() {
+            (forms.follow_others)(workspace);
+        }
+    });
 }
 
 fn forms() -> Load<Forms> {
@@ -98,7 +108,7 @@ fn placeholder() -> AnyView {
     view! { <div class="inspector-body">{skeleton::rows(PLACEHOLDER_ROWS)}</div> }.into_any()
 }
 
-/// The map and the list of choices, over the canvas. Nothing until their code is loaded.
+/// The buttons, the map and the list of choices, over the canvas. Nothing until their code is loaded.
 #[component]
 pub fn Over(
     /// The page's state.
@@ -110,13 +120,27 @@ pub fn Over(
     move || forms.get().map(|forms| (forms.over)(workspace, size))
 }
 
-/// The list of problems.
+/// The drawer. Until its code is loaded, an empty head keeps its room.
 #[component]
-pub fn ProblemList(
+pub fn DrawerPanel(
     /// The page's state.
     workspace: Workspace,
 ) -> impl IntoView {
-    forms().view(loading, move |forms| (forms.problems)(workspace))
+    let forms = forms();
+    let head = || {
+        view! { <section class="drawer" data-open="false" aria-busy="true"><div class="drawer-head"></div></section> }
+            .into_any()
+    };
+    move || match forms.get() {
+        Some(forms) => (forms.drawer)(workspace),
+        None => head(),
+    }
+}
+
+/// The design's part of the top bar. Nothing until its code is loaded.
+pub fn header_actions(workspace: Workspace) -> impl Fn() -> Option<AnyView> {
+    let forms = forms();
+    move || forms.get().map(|forms| (forms.header)(workspace))
 }
 
 /// The open context menu, if there is one. If its code cannot be loaded, the menu closes, and the next one asks again.

@@ -49,7 +49,7 @@ fn parts() -> Load<Parts> {
 }
 
 /// The placeholder of a part while its piece loads.
-pub(super) fn loading() -> AnyView {
+fn loading() -> AnyView {
     view! { <p class="panel-none" role="status" aria-busy="true">"Loading"</p> }.into_any()
 }
 

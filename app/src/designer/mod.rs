@@ -66,9 +66,7 @@ use self::{
     arranging::{ArrangingNotice, arranged},
     board::places_of,
     conflict::ConflictNotice,
-    drawer::DrawerPanel,
-    forms::{DeploymentNote, Inspector, Palette},
-    header::HeaderActions,
+    forms::{DeploymentNote, DrawerPanel, Inspector, Palette},
     store::{Drawer, Workspace},
     view::Canvas,
 };
@@ -170,14 +168,13 @@ fn Designer(opened: Opened, name: RwSignal<Option<String>>) -> impl IntoView {
     } = opened;
     let workspace = Workspace::open(&design, places, types, preview);
     actions::provide(workspace);
-    forms::provide();
-    use_frame().actions(move || view! { <HeaderActions workspace /> });
+    forms::provide(workspace);
+    use_frame().actions(forms::header_actions(workspace));
     Effect::new(move |_| {
         name.try_set(Some(workspace.saving.name.get()));
     });
     workspace.saving.restore_draft(workspace, &design.layout);
     workspace.restore_history();
-    others::follow(workspace);
     let has_loaded_cloud = load_cloud(workspace);
     keep_on_leaving(workspace);
     show_asked(workspace, has_loaded_cloud);

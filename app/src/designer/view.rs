@@ -12,7 +12,6 @@ use wasm_bindgen::JsCast;
 use super::{
     arranging::ArrangingNotice,
     backdrop::Backdrop,
-    controls::Controls,
     forms::{MenuPanel, Over},
     gesture::{Pointer, PressTarget},
     grip::StartGrip,
@@ -283,7 +282,6 @@ pub fn Canvas(
             {move || named.get().map(|name| view! {
                 <div class="hint" data-name-only="true" aria-hidden="true" style:transform=beside_cursor>{name}</div>
             })}
-            <Controls workspace />
             <FoldButtons workspace />
             <Over workspace size />
             <MenuPanel workspace />
