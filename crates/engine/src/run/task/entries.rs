@@ -112,10 +112,13 @@ impl RunTask {
         });
     }
 
-    /// True if a step has started that changes what the resource uses.
+    /// True if a step has started that changes what the resource uses, or that takes values from it.
     fn is_outdated(&self, name: &str) -> bool {
         let mut steps = self.workflow.steps.iter().zip(&self.run.steps);
-        steps.any(|(step, status)| status.attempts > 0 && step.outdates.iter().any(|it| it == name))
+        steps.any(|(step, status)| {
+            let mut outdated = step.outdates.iter().chain(&step.takes_from);
+            status.attempts > 0 && outdated.any(|it| it == name)
+        })
     }
 
     fn to(&self, name: &str, state: ResourceState) -> ResourceChange {
