@@ -236,9 +236,12 @@ pub enum Outage {
     Database,
 }
 
+/// A function that is told of outages.
+type OutageListener = Box<dyn Fn(Outage)>;
+
 thread_local! {
     /// The listener of [`on_outage`].
-    static ON_OUTAGE: RefCell<Option<Box<dyn Fn(Outage)>>> = const { RefCell::new(None) };
+    static ON_OUTAGE: RefCell<Option<OutageListener>> = const { RefCell::new(None) };
 }
 
 /// Sets the function that is called after each request that an outage has prevented.

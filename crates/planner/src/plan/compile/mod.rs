@@ -116,7 +116,7 @@ struct Compiler<'a> {
     upgrades: upgrades::Batches,
     /// Id of the last step of a software deployment on each server.
     last_on: HashMap<&'a str, String>,
-    /// The resources that use an address of each resource which gets other ones.
+    /// The resources that use what each of these resources changes ([`outdated::outdated`]).
     outdated: HashMap<&'a str, Vec<&'a str>>,
 }
 
