@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::{RunState, StepState};
+use api::{ResourceState, RunState, StepState};
 use lab::{CallFault, Fault};
 use openstack::network::Port;
 
@@ -115,6 +115,12 @@ async fn a_failed_swap_is_rolled_back_and_resumed() {
                 .update(&started.deployment, to(&leading_to("two", "one")))
                 .await;
             bench.lab.faults().clear();
+            let shown = bench.shown(&started.deployment).await;
+            let is_at_work = shown
+                .resources
+                .iter()
+                .any(|one| one.state == ResourceState::Updating);
+            assert!(!is_at_work, "nothing works on them: {shown:#?}");
             let expected = match (run.state, goes_back) {
                 (RunState::Failed, true) => {
                     let run = bench.rolls_back(&started.deployment).await;
