@@ -17,6 +17,9 @@ use types::{Property, PropertyKind, Registry};
 use super::{Control, Field, clear};
 use crate::commands::Proposal;
 
+/// Maximum number of characters of a word in a proposed name.
+const WORD_MAX: usize = 100;
+
 /// Source of a value outside of the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
@@ -329,21 +332,29 @@ fn constraint(constraint: &Constraint) -> Value {
     }
 }
 
-/// Name for a new parameter: the property's, with the resource's before it if it is taken.
+/// Name for a new parameter: the property's, with the resource's before it if it is taken. Characters that a name cannot
+/// have become `_`.
 pub(super) fn new_name(template: &Template, path: &[String]) -> String {
-    let is_free =
-        |name: &String| is_name(name) && template.parameters.iter().all(|one| one.name != *name);
-    let mut words = path.iter().filter(|key| key.parse::<usize>().is_err());
-    let base = words.next_back().map_or("value", String::as_str);
+    let is_free = |name: &String| template.parameters.iter().all(|one| one.name != *name);
+    let mut words = path
+        .iter()
+        .filter(|key| !key.is_empty() && key.parse::<usize>().is_err());
+    let base = valid(words.next_back().map_or("value", String::as_str));
     let long = match owner(path) {
-        Some(owner) => format!("{owner}_{base}"),
+        Some(owner) => format!("{}_{base}", valid(owner)),
         None => format!("{base}_value"),
     };
-    [base.to_owned(), long.clone()]
+    [base, long.clone()]
         .into_iter()
         .chain((2..).map(|number| format!("{long}_{number}")))
         .find(is_free)
         .unwrap_or(long)
+}
+
+/// A word as a part of a name.
+fn valid(word: &str) -> String {
+    let valid = |c: char| if is_name(&c.to_string()) { c } else { '_' };
+    word.chars().take(WORD_MAX).map(valid).collect()
 }
 
 /// The resource with the path.

@@ -422,3 +422,18 @@ fn flat(fields: impl Iterator<Item = Field>) -> Vec<Field> {
     }
     flat
 }
+
+#[test]
+fn a_new_parameter_has_a_valid_name_for_any_key_and_resource() {
+    let path = ["resources", "büro 1", "metadata", "mein Wert"].map(str::to_owned);
+    assert_eq!(link::new_name(&Template::default(), &path), "mein_Wert");
+    let taken = Document::parse(
+        "heat_template_version: 2021-04-16
+parameters:
+  mein_Wert: {type: string}
+  b_ro_1_mein_Wert: {type: string}
+",
+    );
+    let name = link::new_name(taken.template(), &path);
+    assert_eq!(name, "b_ro_1_mein_Wert_2");
+}
