@@ -46,7 +46,9 @@
 
   // The hydration script handles no rejection. Those of other scripts, such as extensions, are rarely of these types.
   const onRejection = ({ reason }) => {
-    if (reason instanceof TypeError || reason instanceof WebAssembly.CompileError) failed();
+    if (!(reason instanceof TypeError || reason instanceof WebAssembly.CompileError)) return;
+    console.error('The program did not load:', reason);
+    failed();
   };
 
   const started = () => {

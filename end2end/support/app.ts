@@ -1,6 +1,6 @@
 // Access to the pages by role, label, and the few test hooks of the canvas. Specs describe actions; the locators of
 // controls are defined here only.
-import { expect, type Locator, type Page } from '@playwright/test';
+import { expect, test, type Locator, type Page } from '@playwright/test';
 import { begin } from './tidy.ts';
 
 /** An account for a login. The lab cloud has `demo` and `other`. */
@@ -91,10 +91,16 @@ export async function openDesign(page: Page, id: string): Promise<void> {
   await canvasReady(page);
 }
 
-/** Waits until the canvas is drawn. */
+/** Waits until the canvas is drawn. If it is not, the report has the messages of the browser: a picture does not tell why. */
 export async function canvasReady(page: Page): Promise<Locator> {
   const canvas = page.getByTestId('canvas');
-  await expect(canvas).toHaveAttribute('data-ready', 'true', { timeout: 60_000 });
+  try {
+    await expect(canvas).toHaveAttribute('data-ready', 'true', { timeout: 60_000 });
+  } catch (missing) {
+    const messages = (await page.consoleMessages({ filter: 'all' })).map((message) => `${message.type()}: ${message.text()}`);
+    await test.info().attach('console', { body: messages.join('\n'), contentType: 'text/plain' });
+    throw missing;
+  }
   return canvas;
 }
 
