@@ -2,7 +2,7 @@
 //! Docker daemon of the sandboxes. The run waits, and nothing exists twice.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
@@ -139,7 +139,14 @@ impl Daemon {
         self.child.wait().unwrap();
     }
 
+    /// Starts the daemon again when its containerd has ended, too: a moment after the daemon. Otherwise it would wait for that
+    /// one, and give up.
     async fn restart(&mut self) {
+        let file = self.path("exec/containerd/containerd.pid");
+        let read = privileged("cat").arg(file).output().unwrap();
+        let pid = String::from_utf8(read.stdout).unwrap();
+        let process = Path::new("/proc").join(pid.trim());
+        until("containerd has ended", || !process.exists()).await;
         self.child = Daemon::spawn(&self.folder);
         self.until_ready().await;
     }
