@@ -160,8 +160,8 @@ impl World {
         Some(format!("{id} {networks:?} {:?}", ports.collect::<Vec<_>>()))
     }
 
-    /// What a component uses now, by name: the addresses of its host and of the hosts of the components that it refers to,
-    /// and the settings of those that come before it.
+    /// Addresses and settings that a component uses now, by name: the addresses of its host and of the hosts of the components
+    /// that it refers to, and the settings of those that come before it.
     fn used(&self, spec: &ResourceSpec) -> BTreeMap<String, String> {
         if !is_component(spec) {
             return BTreeMap::new();
