@@ -129,6 +129,14 @@ async fn check_and_repair(services: &Services, due: &DueCheck) -> engine::Result
         return Ok(());
     };
     let actor = &checked.actor;
+    let recorder = Recorder::unattended(services, id);
+    let who = (actor.user.as_str(), &actor.tenant);
+    if let Some(run) = &checked.command {
+        let action = format!("configuration after a check at an interval: run {run}");
+        recorder
+            .record(who, &action, StatusCode::ACCEPTED, None)
+            .await;
+    }
     let Some(repair) = checked.repair else {
         return Ok(());
     };
@@ -142,9 +150,7 @@ async fn check_and_repair(services: &Services, due: &DueCheck) -> engine::Result
     let (status, code) = outcome(&started, StatusCode::ACCEPTED);
     let findings = checked.check.findings.len();
     let action = format!("repair after a check at an interval: {findings} found");
-    Recorder::unattended(services, id)
-        .record((actor.user.as_str(), &actor.tenant), &action, status, code)
-        .await;
+    recorder.record(who, &action, status, code).await;
     started.map(drop)
 }
 

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use api::{
-    Action, ChangedProperty, Check, Deployment, DeploymentState, Finding, FindingKind, Named as _,
-    Plan, PlanRequest, RepairRequest,
+    Action, ChangedProperty, Check, Deployment, DeploymentState, Finding, FindingKind, Following,
+    Named as _, Plan, PlanRequest, RepairRequest,
 };
-use hot::text::counted;
+use hot::text::{counted, few};
 use leptos::prelude::*;
 use serde_json::Value;
 
@@ -156,13 +156,15 @@ pub fn CheckSection(
         });
         let result = match last {
             _ if is_busy && !is_present => quiet("A run works on this deployment. A check leaves out what the run works on."),
-            None => quiet("Not checked yet. A check compares each resource with the cloud: it finds resources that are gone, broken, or changed by hand. It also runs the health checks of the software. It changes nothing."),
+            None => quiet("Not checked yet. A check compares each resource with the cloud: it finds resources that are gone, broken, or changed by hand. It also runs the health checks of the software. It changes no resource; software that uses a server that is gone is configured without it."),
             Some(_) if !is_present => quiet("A run began after the last check. Check again to compare with the cloud."),
             Some(check) if check.findings.is_empty() => view! {
                 <p class="check-whole"><Icon name="circle-check" />"All compared resources are as deployed."</p>
             }
             .into_any(),
-            Some(check) => findings(check.findings),
+            Some(Check { findings, following, .. }) => {
+                view! { {findings_table(findings)}{following.filter(|it| !it.without.is_empty()).map(followed)} }.into_any()
+            }
         };
         Some(view! {
             <section class="section" aria-label="Check">
@@ -291,7 +293,7 @@ fn quiet(text: &'static str) -> AnyView {
     view! { <p class="quiet">{text}</p> }.into_any()
 }
 
-fn findings(findings: Vec<Finding>) -> AnyView {
+fn findings_table(findings: Vec<Finding>) -> AnyView {
     let rows = findings
         .into_iter()
         .map(|finding| {
@@ -306,6 +308,22 @@ fn findings(findings: Vec<Finding>) -> AnyView {
         })
         .collect_view();
     data_table(["Resource", "Type", "Found", "Difference"], rows).into_any()
+}
+
+/// The components that were configured without servers that are gone.
+fn followed(following: Following) -> AnyView {
+    let components = following.without.iter().map(|(component, lost)| {
+        let lost: Vec<&str> = lost.iter().map(String::as_str).collect();
+        format!("`{component}` without {}", few(&lost))
+    });
+    let components: Vec<String> = components.collect();
+    view! {
+        <p class="quiet">
+            "Configured after a check: "{prose(&components.join("; "))}". "
+            <a href=format!("/runs/{}", following.run)>"See the run"</a>
+        </p>
+    }
+    .into_any()
 }
 
 /// The reason of a finding, and the changed properties.

@@ -1,5 +1,7 @@
 //! Checks of a deployment, and repairs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,6 +26,19 @@ pub struct Check {
     pub left_out: u32,
     /// Resources that differ, or that could not be compared, by name.
     pub findings: Vec<Finding>,
+    /// Components that were configured without servers that are gone, by this check or an earlier one since the last change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub following: Option<Following>,
+}
+
+/// Components that were configured without servers that are gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Following {
+    /// Id of the last command that has configured them.
+    pub run: String,
+    /// Names of the providers that each component is without.
+    pub without: BTreeMap<String, BTreeSet<String>>,
 }
 
 fn is_zero(number: &u32) -> bool {

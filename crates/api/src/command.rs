@@ -122,4 +122,6 @@ pub enum CommandKind {
     Playbook,
     /// A command of a catalogue item.
     Item,
+    /// The roles of components without servers that a check found gone.
+    Configure,
 }

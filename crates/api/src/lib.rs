@@ -32,7 +32,9 @@ pub use catalog::{
     CatalogEntry, DeployedItem, FileChange, ItemComparison, ItemDraft, ItemUse, LintFinding,
     LintLevel, Repository, Uploaded,
 };
-pub use check::{ChangedProperty, Check, CheckSummary, Finding, FindingKind, RepairRequest};
+pub use check::{
+    ChangedProperty, Check, CheckSummary, Finding, FindingKind, Following, RepairRequest,
+};
 pub use command::{AllServers, CommandKind, CommandRequest, CommandServers, RunCommand};
 pub use console::{ConsoleLog, GraphicalConsole};
 pub use deployment::{

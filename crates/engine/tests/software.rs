@@ -18,6 +18,8 @@ mod asking;
 mod authors;
 #[path = "software/circle.rs"]
 mod circle;
+#[path = "software/following.rs"]
+mod following;
 #[path = "software/gate.rs"]
 mod gate;
 #[path = "software/hanging.rs"]

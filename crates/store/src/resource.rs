@@ -458,6 +458,7 @@ mod tests {
             checked: 1,
             left_out: 0,
             findings: Vec::new(),
+            following: None,
         }
     }
 

@@ -1,9 +1,9 @@
 //! Checks of a deployment, and repairs.
 //!
 //! A check compares the record of each resource with the cloud: gone, broken, or with properties that a user changed.
-//! Then it tries the health checks of the software at its servers ([`super::health`]). It only reads, and runs beside runs: it
-//! leaves out what they work on ([`super::at_work`]). Its result is stored with the deployment and names the last change,
-//! because another change makes it outdated. A restoration from a snapshot takes that name away, so it does the same. A repair
+//! Then it tries the health checks of the software at its servers ([`super::health`]). It changes no resource, and runs beside runs:
+//! it leaves out what they work on ([`super::at_work`]). If a server is gone, it has the software that uses it configured without it
+//! ([`super::follow`]). Its result is stored with the deployment and names the last change, because another change makes it outdated. A restoration from a snapshot takes that name away, so it does the same. A repair
 //! is an update to the same template that counts the findings as damage ([`planner::deployed::Damage`]), so the plan of a repair
 //! is shown and executed like any other.
 //!
@@ -149,6 +149,14 @@ impl Engine {
         health.retain(|name, _| is_in(name));
         findings.retain(|finding| is_in(&finding.resource));
         findings.sort_by(|one, other| one.resource.cmp(&other.resource));
+        let following = if left_out.is_empty() {
+            let resources = resources.clone();
+            self.follow(actor, &row, resources, &mut findings).await
+        } else {
+            // The next check sees what that work has left.
+            let before = row.shown.present_check();
+            before.and_then(|check| check.following.clone())
+        };
         let check = Check {
             id: Uuid::now_v7().to_string(),
             time: now_text(),
@@ -162,6 +170,7 @@ impl Engine {
                     .count(),
             ),
             findings,
+            following,
         };
         let store = &self.core.store;
         let stored = store.deployment_set_check(tenant, id, &check, &health);

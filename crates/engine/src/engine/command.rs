@@ -14,6 +14,8 @@ use api::{
     CommandKind, CommandRequest, CommandServers, ResourceState, RunCommand, RunKind, Started,
 };
 use hot::text::{did_you_mean, listed};
+use planner::plan::command::{Target, workflow};
+use store::DeploymentRow;
 use types::SERVER;
 
 use super::{Engine, start::NewRun, terminals::no_bastion};
@@ -86,33 +88,47 @@ impl Engine {
             shown,
         } = check(request, &known, &catalog)?;
         self.check_not_suspended(&row).await?;
-        let values = parameters(&row, &Default::default());
-        let bastion = Bastion::of(&known, &known.scope(&values), None);
-        let bastion = bastion.ok_or_else(|| {
-            let first = servers.first().map_or("", |(name, _)| name.as_str());
-            no_bastion(first)
-        })?;
-        let servers = servers
-            .iter()
-            .map(|(name, id)| (name.as_str(), id.as_str()));
-        let workflow = planner::plan::command::workflow(servers, &bastion.server, timeout);
+        let targets = servers.iter().map(|(name, id)| Target {
+            name,
+            server: name,
+            id,
+        });
+        let targets: Vec<Target<'_>> = targets.collect();
+        let run = self.start_command(actor, &row, &known, (content, &shown), (&targets, timeout));
+        Ok(Started {
+            deployment: deployment.to_owned(),
+            run: run.await?,
+        })
+    }
+
+    /// Stores and starts the run of a command, with its time limit at each target in seconds. Returns its id.
+    pub(super) async fn start_command(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+        known: &ResourceTable,
+        (content, shown): (CommandContent, &RunCommand),
+        (targets, timeout): (&[Target<'_>], u32),
+    ) -> Result<String> {
+        let values = parameters(row, &Default::default());
+        let bastion = Bastion::of(known, &known.scope(&values), None);
+        let bastion =
+            bastion.ok_or_else(|| no_bastion(targets.first().map_or("", |one| one.server)))?;
+        let workflow = workflow(targets.iter().copied(), &bastion.server, timeout);
         // Also for a script, so that hidden values are masked in its output.
-        let hidden = self.stored_hidden(actor, &row).await?;
+        let hidden = self.stored_hidden(actor, row).await?;
         let token = actor.session.token().expose();
         let secrets = RunSecrets::new(token, hidden, actor.vault_key.as_ref());
         let secrets = secrets.with_command(Some(Box::new(content)));
         let run = NewRun {
-            command: Some(&shown),
-            ..NewRun::of(actor, deployment, RunKind::Command, workflow, secrets)
+            command: Some(shown),
+            ..NewRun::of(actor, &row.shown.id, RunKind::Command, workflow, secrets)
         };
-        let mut transaction = store.begin("storing a command").await?;
+        let mut transaction = self.core.store.begin("storing a command").await?;
         let run = self.store_run(&mut transaction, &run).await?;
         transaction.commit().await?;
         self.start_stored(actor, &run).await?;
-        Ok(Started {
-            deployment: deployment.to_owned(),
-            run,
-        })
+        Ok(run)
     }
 }
 
@@ -144,7 +160,7 @@ fn check(request: CommandRequest, known: &ResourceTable, catalog: &Catalog) -> R
     let (servers, content, kind, default_title) = of_kind(&request, known, catalog)?;
     let bytes = match &content {
         CommandContent::Script { text, .. } | CommandContent::Playbook { text, .. } => text.len(),
-        CommandContent::Item { .. } => 0,
+        CommandContent::Item { .. } | CommandContent::Configure(_) => 0,
     };
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     Ok(Checked {

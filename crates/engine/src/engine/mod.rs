@@ -10,6 +10,7 @@ mod compare;
 mod console;
 mod events;
 mod expected;
+mod follow;
 mod health;
 mod hidden;
 mod hooks;

@@ -17,6 +17,8 @@ pub struct PermittedCheck {
     pub actor: Actor,
     /// The result.
     pub check: Check,
+    /// The command by which the check has software configured without servers that are gone, if it has begun one.
+    pub command: Option<String>,
     /// The repair of the findings, for [`Engine::repair`]. `None` if there is nothing to repair, or it is not permitted.
     pub repair: Option<RepairRequest>,
 }
@@ -76,9 +78,13 @@ impl Engine {
             check: check.id.clone(),
             ..RepairRequest::default()
         });
+        let run_of = |check: &Check| check.following.as_ref().map(|it| it.run.clone());
+        let before = row.shown.present_check().and_then(run_of);
+        let command = run_of(&check).filter(|run| Some(run) != before.as_ref());
         Ok(Some(PermittedCheck {
             actor,
             check,
+            command,
             repair,
         }))
     }

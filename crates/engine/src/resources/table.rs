@@ -110,6 +110,15 @@ impl ResourceTable {
         self.lock().by_name.get(name).cloned()
     }
 
+    /// The id in the cloud of a server, or of the server that a component is on.
+    pub fn server_id_of(&self, name: &str) -> Option<String> {
+        let entry = self.get(name)?;
+        match entry.spec.host() {
+            Some(host) => self.get(host)?.physical_id,
+            None => entry.physical_id,
+        }
+    }
+
     /// All resources by name, without older copies.
     pub fn all(&self) -> BTreeMap<String, ResourceEntry> {
         let mut all = self.with_copies();

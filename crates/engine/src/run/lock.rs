@@ -158,10 +158,7 @@ impl Attempt {
     /// Reads the resources again for a command that has locked its server, and checks that the command is still for them.
     pub(super) async fn check_target(&self, server: &str, content: &CommandContent) -> StepResult {
         let context = &self.run_context;
-        let component = match content {
-            CommandContent::Item { component, .. } => Some(component.as_str()),
-            CommandContent::Script { .. } | CommandContent::Playbook { .. } => None,
-        };
+        let component = content.component(&self.step.id);
         let known = &context.known;
         let before = component.and_then(|component| known.get(component));
         {

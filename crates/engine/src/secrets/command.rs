@@ -1,5 +1,7 @@
 //! The content of a command, which can contain secrets: sealed with the secrets of its run.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
@@ -30,6 +32,35 @@ pub enum CommandContent {
         /// The command's name.
         command: String,
     },
+    /// The roles of components without providers that are gone, by the id of the component's step.
+    Configure(BTreeMap<String, Configuration>),
+}
+
+/// The configuration of a component without providers that are gone.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// The component.
+    pub component: String,
+    /// The providers that are gone, components and servers, each with the id that its server had in the cloud.
+    pub without: BTreeMap<String, Option<String>>,
+}
+
+impl CommandContent {
+    /// The component that a step of the command is for. `None` if it is for a server as a whole.
+    pub fn component(&self, step: &str) -> Option<&str> {
+        match self {
+            CommandContent::Item { component, .. } => Some(component),
+            _ => Some(&self.configuration(step)?.component),
+        }
+    }
+
+    /// The configuration that a step carries out, if the command is one.
+    pub fn configuration(&self, step: &str) -> Option<&Configuration> {
+        match self {
+            CommandContent::Configure(of_steps) => of_steps.get(step),
+            _ => None,
+        }
+    }
 }
 
 impl Drop for CommandContent {

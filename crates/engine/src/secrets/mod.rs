@@ -21,7 +21,7 @@ mod run;
 mod seal;
 mod vault;
 
-pub(crate) use command::CommandContent;
+pub(crate) use command::{CommandContent, Configuration};
 pub use keys::{KeySource, SealingKeys};
 pub use mask::Mask;
 pub(crate) use permission::{PermissionSecrets, purpose as permission_purpose};

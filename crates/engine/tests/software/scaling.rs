@@ -19,7 +19,7 @@ use tokio::{
 
 use super::*;
 
-const SITE: &str = "heat_template_version: 2021-04-16
+pub const SITE: &str = "heat_template_version: 2021-04-16
 resources:
   net: {type: OS::Neutron::Net}
   subnet:
@@ -191,16 +191,22 @@ async fn write_files(bench: &Bench, deployment: &str) {
     execute(bench, deployment, all, script).await;
 }
 
-/// Runs a script on servers.
-async fn execute(bench: &Bench, deployment: &str, servers: CommandServers, script: String) {
+/// Runs a script on servers. Returns the run's events.
+pub async fn execute(
+    bench: &Bench,
+    deployment: &str,
+    servers: CommandServers,
+    script: String,
+) -> Vec<Event> {
     let request = CommandRequest {
         servers: Some(servers),
         script: Some(script),
         ..CommandRequest::default()
     };
     let command = bench.engine.command(&bench.actor, deployment, request);
-    let (run, _) = story(bench, &command.await.unwrap().run).await;
+    let (run, events) = story(bench, &command.await.unwrap().run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    events
 }
 
 /// Downloads the file from some member. Returns its size, and when it was complete.
@@ -225,7 +231,7 @@ async fn download(address: String) -> Result<(usize, jiff::Timestamp), std::io::
 }
 
 /// Deploys a site, whose proxy has a health check with this title. Returns the proxy's address, too.
-async fn deploy(bench: &Bench, template: &str, check: &str) -> (Started, String) {
+pub async fn deploy(bench: &Bench, template: &str, check: &str) -> (Started, String) {
     let new = engine::NewDeployment {
         name: "shop".into(),
         template: template.into(),

@@ -11,10 +11,25 @@ use crate::workflow::{Step, StepKind, Workflow};
 
 use super::time_limits::{BASTION_SECONDS, SSH_SECONDS};
 
-/// A workflow that runs a command once on each of these servers, given by name and id in the cloud, through this bastion. The
-/// time limit is that of one server.
+/// The place of a command's step.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Name of the server, or of a component on it.
+    pub name: &'a str,
+    /// Name of the server.
+    pub server: &'a str,
+    /// Id of the server in the cloud.
+    pub id: &'a str,
+}
+
+/// Id of the step at the target with this name.
+pub fn step_id(target: &str) -> String {
+    format!("{target}:command")
+}
+
+/// A workflow that runs a command once at each of these targets, through this bastion. The time limit is that of one target.
 pub fn workflow<'a>(
-    servers: impl IntoIterator<Item = (&'a str, &'a str)>,
+    targets: impl IntoIterator<Item = Target<'a>>,
     bastion: &str,
     timeout_seconds: u32,
 ) -> Workflow {
@@ -34,12 +49,12 @@ pub fn workflow<'a>(
     );
     let after = ssh.id.clone();
     let mut steps = vec![open, ssh];
-    steps.extend(servers.into_iter().map(|(server, id)| Step {
-        server_id: Some(id.to_owned()),
+    steps.extend(targets.into_iter().map(|target| Step {
+        server_id: Some(target.id.to_owned()),
         ..Step::new(
-            format!("{server}:command"),
+            step_id(target.name),
             StepKind::Command,
-            Some(server),
+            Some(target.server),
             vec![after.clone()],
             timeout_seconds,
         )
@@ -67,7 +82,12 @@ mod tests {
 
     #[test]
     fn each_server_has_a_step_between_the_opening_and_the_closing_of_the_bastion() {
-        let made = workflow([("app", "1"), ("gate", "2"), ("web", "3")], "gate", 30);
+        let targets = [("app", "1"), ("gate", "2"), ("web", "3")].map(|(name, id)| Target {
+            name,
+            server: name,
+            id,
+        });
+        let made = workflow(targets, "gate", 30);
         let steps: Vec<_> = made
             .steps
             .iter()

@@ -1,5 +1,6 @@
 //! Commands on servers: started once each, up to a number at the same time, until a number of them have failed.
 
+use planner::plan::command::{Target, workflow};
 use proptest::prelude::*;
 
 use super::*;
@@ -7,8 +8,12 @@ use super::*;
 /// The workflow of a command on servers `s0`, `s1` and so on.
 fn commands(servers: usize) -> Workflow {
     let names: Vec<String> = (0..servers).map(|number| format!("s{number}")).collect();
-    let servers = names.iter().map(|name| (name.as_str(), "id"));
-    planner::plan::command::workflow(servers, "gate", 600)
+    let targets = names.iter().map(|name| Target {
+        name,
+        server: name,
+        id: "id",
+    });
+    workflow(targets, "gate", 600)
 }
 
 fn started(servers: usize, parallel_steps: usize, failures_max: u32) -> Simulation {

@@ -1,4 +1,5 @@
-//! Steps of commands: a script, a playbook, or a command of a catalogue item on one server, by Ansible in a sandbox.
+//! Steps of commands: a script, a playbook, a command of a catalogue item on one server, or the role of a component without
+//! providers that are gone, by Ansible in a sandbox.
 //!
 //! A command runs beside a change of its deployment: its step locks its server first ([`super::lock`]).
 //!
@@ -9,8 +10,13 @@
 //! A script that writes too much is ended on the server itself (`guard.sh`). Its processes are limited where systemd or the user's
 //! limits can do so, and all of its session is ended by a cancellation or at the time limit.
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use hot::{expr::Expr, text::few};
+use planner::workflow::ResourceSpec;
 use serde_json::{Map, json};
+use types::catalog::CatalogItem;
 use zeroize::Zeroizing;
 
 use super::{
@@ -21,8 +27,9 @@ use super::{
     step::{Attempt, StepResult},
 };
 use crate::{
-    catalog::Files,
-    secrets::{CommandContent, Mask},
+    catalog::{Files, Item},
+    resources::address::targets,
+    secrets::{CommandContent, Configuration, Mask},
     ssh::Route,
 };
 
@@ -54,15 +61,27 @@ impl Attempt {
             )
         })?;
         self.check_target(&server, content).await?;
+        let configuration = content.configuration(&self.step.id);
+        if let Some(name) = configuration.and_then(|one| self.created_anew(one)) {
+            let text = format!(
+                "`{name}` was created again, so a run takes care of what uses it. Nothing is to be done"
+            );
+            self.log.info(text).await;
+            return Ok(());
+        }
         let mut prepared = self.prepare(&server, content).await?;
-        let detached = self.reach(&server, &prepared).await?;
+        let detached = self
+            .reach(
+                configuration.map_or(&server, |one| &one.component),
+                &server,
+                &prepared,
+            )
+            .await?;
         let folder = detached.folder.path();
         if let CommandContent::Script { .. } = content {
             self.add_script(&server, content, &folder, &mut prepared.files);
         }
-        self.log
-            .info(format!("Running the command on `{server}`"))
-            .await;
+        self.log.info(beginning(&server, configuration)).await;
         let Prepared {
             files,
             argv,
@@ -78,13 +97,18 @@ impl Attempt {
         match content {
             CommandContent::Script { .. } => script_outcome(&output, &self.run_context.mask)
                 .map_err(|why| Ended::lasting(self.log.masked(&why))),
-            CommandContent::Playbook { .. } | CommandContent::Item { .. } => Ok(()),
+            CommandContent::Playbook { .. }
+            | CommandContent::Item { .. }
+            | CommandContent::Configure(_) => Ok(()),
         }
     }
 
     async fn prepare(&self, server: &str, content: &CommandContent) -> StepResult<Prepared> {
         if let CommandContent::Item { component, command } = content {
             return self.prepare_item(component, command).await;
+        }
+        if let Some(configuration) = content.configuration(&self.step.id) {
+            return self.prepare_configuration(configuration).await;
         }
         let route = self.route(server)?;
         let private_key = self.private_key().await?;
@@ -108,22 +132,50 @@ impl Attempt {
     }
 
     async fn prepare_item(&self, component: &str, command: &str) -> StepResult<Prepared> {
-        let known = self.run_context.known.get(component);
-        let spec = known.map(|entry| entry.spec).ok_or_else(|| {
-            Ended::lasting(format!(
-                "`{component}` is not there any more; nothing was started"
-            ))
-        })?;
-        let item = self.item_of(component, &spec)?;
+        let (spec, item) = self.component(component)?;
         let described = item
             .described
             .command(command)
             .ok_or_else(|| Ended::lasting(format!("`{component}` has no command `{command}`")))?;
-        let given = self.given(&spec, &item.described)?;
         let tasks = Tasks::File(described.tasks_from());
-        let (files, route, private_key) = self
-            .role_on_host((component, &spec), &item, &given, tasks)
-            .await?;
+        self.prepare_role((component, &spec), &item, tasks).await
+    }
+
+    async fn prepare_configuration(&self, configuration: &Configuration) -> StepResult<Prepared> {
+        let name = &configuration.component;
+        let (mut spec, item) = self.component(name)?;
+        leave_out(&mut spec, &item.described, &configuration.without);
+        self.prepare_role((name, &spec), &item, Tasks::Main).await
+    }
+
+    /// A provider that a run has created again since the command was given.
+    fn created_anew<'c>(&self, configuration: &'c Configuration) -> Option<&'c String> {
+        let known = &self.run_context.known;
+        let mut lost = configuration.without.iter();
+        lost.find(|(name, id)| known.server_id_of(name) != **id)
+            .map(|(name, _)| name)
+    }
+
+    fn component(&self, name: &str) -> StepResult<(ResourceSpec, Arc<Item>)> {
+        let known = self.run_context.known.get(name);
+        let spec = known.map(|entry| entry.spec).ok_or_else(|| {
+            Ended::lasting(format!(
+                "`{name}` is not there any more; nothing was started"
+            ))
+        })?;
+        let item = self.item_of(name, &spec)?;
+        Ok((spec, item))
+    }
+
+    async fn prepare_role(
+        &self,
+        (name, spec): (&str, &ResourceSpec),
+        item: &Arc<Item>,
+        tasks: Tasks<'_>,
+    ) -> StepResult<Prepared> {
+        let given = self.given(spec, &item.described)?;
+        let (files, route, private_key) =
+            self.role_on_host((name, spec), item, &given, tasks).await?;
         Ok(Prepared {
             files,
             argv: ansible::playbook_command(),
@@ -165,9 +217,9 @@ impl Attempt {
     }
 
     /// The folder of the command's program. A command is not run without it: after a crash it could be started twice.
-    async fn reach(&self, server: &str, prepared: &Prepared) -> StepResult<Detached> {
+    async fn reach(&self, target: &str, server: &str, prepared: &Prepared) -> StepResult<Detached> {
         // Programs of components have folders of their own.
-        let place = format!("command on {server}");
+        let place = format!("command on {target}");
         for number in 1..=TRIES {
             let reached = self.detach(&place, &prepared.route, &prepared.private_key);
             if let Some(detached) = reached.await? {
@@ -181,6 +233,36 @@ impl Attempt {
             "`{server}` cannot be reached over SSH as Stackloom needs it; the log says why. The command was not started by this attempt. \
              Servers that were made before the deployment had software have no login for Stackloom"
         )))
+    }
+}
+
+/// The first line of a step's log.
+fn beginning(server: &str, configuration: Option<&Configuration>) -> String {
+    let Some(Configuration { component, without }) = configuration else {
+        return format!("Running the command on `{server}`");
+    };
+    let without: Vec<&str> = without.keys().map(String::as_str).collect();
+    if without.is_empty() {
+        format!("Configuring `{component}` with all that it is connected to, which is there again")
+    } else {
+        let verb = if without.len() == 1 { "is" } else { "are" };
+        format!(
+            "Configuring `{component}` without {}, which {verb} gone",
+            few(&without)
+        )
+    }
+}
+
+/// Takes providers out of a component's connections.
+fn leave_out(
+    spec: &mut ResourceSpec,
+    item: &CatalogItem,
+    without: &BTreeMap<String, Option<String>>,
+) {
+    for requirement in &item.requires {
+        if let Some(Expr::List(providers)) = spec.properties.get_mut(&requirement.name) {
+            providers.retain(|one| targets(one).iter().all(|name| !without.contains_key(*name)));
+        }
     }
 }
 

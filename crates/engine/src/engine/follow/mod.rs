@@ -1,0 +1,210 @@
+//! The configuration of components without servers that are gone, after a check.
+//!
+//! A proxy or a name server should not wait for a repair before it forgets a member that will not come back. So a check that
+//! finds a server gone begins a command ([`super::command`]): the roles of all components that require software on it run
+//! without it. The resources stay recorded as they are. So the next repair creates the server again, and configures the same
+//! components with it, as any change of a provider does.
+//!
+//! Only servers that are gone count. One that does not answer and software that is unhealthy can come back at any time, and
+//! proxies look after these themselves. A component keeps the providers that it cannot be without (`min` of its requirement).
+//!
+//! The check keeps who was configured without whom ([`Following`]). So the next one does not do it again, and takes in again
+//! what the cloud did not list for a while. A failed command is not repeated: its run tells why.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::{CommandKind, Finding, FindingKind, Following, ResourceState, RunCommand};
+use planner::plan::command::{Target, step_id};
+use store::{DeploymentRow, ResourceRow};
+
+use super::Engine;
+use crate::{
+    Actor, Error, Result,
+    bastion::Bastion,
+    catalog::Catalog,
+    resources::{ResourceEntry, ResourceTable, address},
+    run::parameters,
+    secrets::{CommandContent, Configuration, attributes},
+};
+
+/// Maximum number of components that are configured at the same time.
+const PARALLEL: u32 = 5;
+
+/// Names of the providers that each component is without.
+type Missing = BTreeMap<String, BTreeSet<String>>;
+
+impl Engine {
+    /// Begins the configuration of the components for which servers have gone, or come back, since the last check. Returns
+    /// what the check keeps. A failure is told at the servers' findings.
+    pub(super) async fn follow(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+        resources: Vec<ResourceRow>,
+        findings: &mut [Finding],
+    ) -> Option<Following> {
+        let before = row.shown.present_check();
+        let before = before.and_then(|check| check.following.clone());
+        let told = before.as_ref().map(|one| one.without.clone());
+        let begun = self.begin_following(actor, row, resources, findings, told.unwrap_or_default());
+        match begun.await {
+            Ok(following) => following.or(before),
+            Err(error) => {
+                tracing::warn!(
+                    deployment = row.shown.id,
+                    "software was not configured after a check: {error}"
+                );
+                let gone = |one: &&mut Finding| one.kind == FindingKind::Gone;
+                for finding in findings.iter_mut().filter(gone) {
+                    finding.text = format!(
+                        "It no longer exists. The software that uses it was not configured without it: {error}"
+                    );
+                }
+                before
+            }
+        }
+    }
+
+    /// `None` if there is nothing to configure.
+    async fn begin_following(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+        resources: Vec<ResourceRow>,
+        findings: &[Finding],
+        told: Missing,
+    ) -> Result<Option<Following>> {
+        let id = &row.shown.id;
+        let known = ResourceTable::of(attributes::open(&self.core.keys, id, resources));
+        let catalog = self.catalog_for(&actor.tenant, id).await?;
+        let without = missing(&known, &catalog, findings, &told);
+        let names = without.keys().chain(told.keys());
+        let components: BTreeSet<&String> = names
+            .filter(|name| without.get(*name) != told.get(*name))
+            .collect();
+        if components.is_empty() {
+            return Ok(None);
+        }
+        let values = parameters(row, &BTreeMap::new());
+        let bastion = Bastion::of(&known, &known.scope(&values), None);
+        let is_gone = |name: &str| kind_of(findings, name) == Some(FindingKind::Gone);
+        if bastion.is_none_or(|bastion| is_gone(&bastion.server)) {
+            return Err(Error::NotPossibleNow(
+                "the bastion is gone, so no server can be reached. Repair it".into(),
+            ));
+        }
+        let hosts = components.iter().filter_map(|name| {
+            let host = known.get(name)?.spec.host()?.to_owned();
+            let id = known.get(&host)?.physical_id?;
+            Some((name.as_str(), host, id))
+        });
+        let hosts: Vec<(&str, String, String)> = hosts.collect();
+        let targets = hosts
+            .iter()
+            .map(|(name, server, id)| Target { name, server, id });
+        let targets: Vec<Target<'_>> = targets.collect();
+        let configuration = |name: &str| {
+            let lost = without.get(name).into_iter().flatten();
+            Configuration {
+                component: name.to_owned(),
+                without: lost
+                    .map(|lost| (lost.clone(), known.server_id_of(lost)))
+                    .collect(),
+            }
+        };
+        let of_steps = targets
+            .iter()
+            .map(|one| (step_id(one.name), configuration(one.name)));
+        let content = CommandContent::Configure(of_steps.collect());
+        let shown = RunCommand {
+            title: title(&components, &without),
+            kind: CommandKind::Configure,
+            servers: u32::try_from(targets.len()).unwrap_or(u32::MAX),
+            bytes: 0,
+            parallel: PARALLEL,
+            max_failures: None,
+        };
+        let limit = self.core.config.software_timeout.as_secs();
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        let run = self.start_command(actor, row, &known, (content, &shown), (&targets, limit));
+        let run = run.await?;
+        Ok(Some(Following { run, without }))
+    }
+}
+
+fn kind_of(findings: &[Finding], name: &str) -> Option<FindingKind> {
+    let finding = findings.iter().find(|finding| finding.resource == name);
+    finding.map(|finding| finding.kind)
+}
+
+/// The components that have to do without some of their providers. `told` has those that were configured so already.
+fn missing(
+    known: &ResourceTable,
+    catalog: &Catalog,
+    findings: &[Finding],
+    told: &Missing,
+) -> Missing {
+    let entries = known.all();
+    let server_of = |name: &str| {
+        let host = entries.get(name).and_then(|entry| entry.spec.host());
+        host.map_or_else(|| name.to_owned(), str::to_owned)
+    };
+    let is_lost = |name: &str| match kind_of(findings, &server_of(name)) {
+        Some(FindingKind::Gone) => true,
+        Some(FindingKind::NotCompared | FindingKind::InTransition) => {
+            told.values().any(|names| names.contains(name))
+        }
+        _ => false,
+    };
+    let can_be_configured = |name: &str, entry: &ResourceEntry| {
+        let server = server_of(name);
+        let is_ready = |entry: &ResourceEntry| entry.state == ResourceState::Ready;
+        let in_order = matches!(
+            kind_of(findings, &server),
+            None | Some(FindingKind::Changed)
+        );
+        is_ready(entry) && entries.get(&server).is_some_and(is_ready) && in_order
+    };
+    let of_component = |name: &String, entry: &ResourceEntry| {
+        let item = catalog.of_type(&entry.spec.resource_type)?;
+        let told = told.get(name);
+        if !can_be_configured(name, entry) {
+            return told.cloned();
+        }
+        let mut lost = BTreeSet::new();
+        for requirement in &item.described.requires {
+            let providers = entry.spec.properties.get(&requirement.name);
+            let providers = providers.map(address::targets).unwrap_or_default();
+            let (gone, rest): (Vec<&str>, Vec<&str>) =
+                providers.into_iter().partition(|name| is_lost(name));
+            if !gone.is_empty() && rest.len() < usize::try_from(requirement.min).unwrap_or(0) {
+                return told.cloned();
+            }
+            lost.extend(gone.into_iter().map(str::to_owned));
+        }
+        Some(lost)
+    };
+    let missing = entries
+        .iter()
+        .filter_map(|(name, entry)| Some((name.clone(), of_component(name, entry)?)));
+    missing.filter(|(_, lost)| !lost.is_empty()).collect()
+}
+
+/// The title of the command, for lists of runs.
+fn title(components: &BTreeSet<&String>, without: &Missing) -> String {
+    let named = |names: &BTreeSet<&String>, noun: &str| match names.len() {
+        1 => names.iter().map(|name| name.as_str()).collect(),
+        many => format!("{many} {noun}"),
+    };
+    let lost = components.iter().filter_map(|name| without.get(*name));
+    let lost: BTreeSet<&String> = lost.flatten().collect();
+    let components = named(components, "components");
+    if lost.is_empty() {
+        format!("Configure {components} again")
+    } else {
+        format!("Configure {components} without {}", named(&lost, "others"))
+    }
+}
+
+#[cfg(test)]
+mod tests;
