@@ -310,7 +310,7 @@ fn findings_table(findings: Vec<Finding>) -> AnyView {
     data_table(["Resource", "Type", "Found", "Difference"], rows).into_any()
 }
 
-/// The components that were configured without servers that are gone.
+/// The components that are configured without servers that are gone.
 fn followed(following: Following) -> AnyView {
     let components = following.without.iter().map(|(component, lost)| {
         let lost: Vec<&str> = lost.iter().map(String::as_str).collect();
@@ -319,7 +319,7 @@ fn followed(following: Following) -> AnyView {
     let components: Vec<String> = components.collect();
     view! {
         <p class="quiet">
-            "Configured after a check: "{prose(&components.join("; "))}". "
+            "Software is configured without servers that are gone: "{prose(&components.join("; "))}". "
             <a href=format!("/runs/{}", following.run)>"See the run"</a>
         </p>
     }

@@ -101,7 +101,8 @@ pub fn PermissionNotes() -> impl IntoView {
     view! {
         <p class="quiet">
             "Without this, nothing happens while nobody is logged in. With it, the server gets an application credential in your \
-             name: for this project, with the role of a member and never more, until the chosen day. Each member of the project \
+             name: for this project, with the role of a member and never more, until the chosen day. A check that finds a server \
+             gone also has the software that uses it configured without it. Each member of the project \
              can revoke it on the deployment's page, and an undeploy ends it. In a cloud without a key manager it also opens this \
              deployment's private keys and hidden parameters, and the server's own key is all that protects them."
         </p>

@@ -26,16 +26,17 @@ pub struct Check {
     pub left_out: u32,
     /// Resources that differ, or that could not be compared, by name.
     pub findings: Vec<Finding>,
-    /// Components that were configured without servers that are gone, by this check or an earlier one since the last change.
+    /// Components that a command configures without servers that are gone, begun by this check or an earlier one since the last
+    /// change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub following: Option<Following>,
 }
 
-/// Components that were configured without servers that are gone.
+/// Components that a command configures without servers that are gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Following {
-    /// Id of the last command that has configured them.
+    /// Id of the last such command.
     pub run: String,
     /// Names of the providers that each component is without.
     pub without: BTreeMap<String, BTreeSet<String>>,

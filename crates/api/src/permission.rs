@@ -50,7 +50,8 @@ pub struct PermittedActions {
     /// True to scale a group when one of its policies is signalled.
     #[serde(default)]
     pub scale: bool,
-    /// Interval of checks in minutes, 1 to 1,440. Without it, nothing is checked.
+    /// Interval of checks in minutes, 1 to 1,440. Without it, nothing is checked. A check also has the software that uses a server
+    /// that is gone configured without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_minutes: Option<u32>,
     /// True to repair what such a check finds.

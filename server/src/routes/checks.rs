@@ -11,7 +11,8 @@ use crate::{auth::Member, extract::Json, problem::Result, services::Services};
 
 /// Compares each resource of the deployment with the cloud: gone, broken, or with properties that a user changed.
 ///
-/// Nothing is changed. The result is kept with the deployment until the next check. What a run works on is left out.
+/// No resource is changed. Software that uses a server that is gone is configured without it, by a command. The result is kept with the
+/// deployment until the next check. What a run works on is left out.
 #[utoipa::path(post, path = "/api/v1/deployments/{id}/check", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Check)))]
 pub async fn check(
     State(services): State<Services>,

@@ -1,7 +1,7 @@
 //! The work of runs that a check leaves out: it runs beside them, and must not record their work as damage.
 //!
 //! A check compares the records of one moment with what the cloud and the servers answer during a minute. It locks nothing
-//! and waits for nothing, because it changes nothing. Instead it leaves out:
+//! and waits for nothing, because it changes no resource. Instead it leaves out:
 //!
 //! - at its beginning, the resources that unfinished steps of the change at work make, change, delete, suspend or resume;
 //! - at its end, all such resources of the last change, if that has begun, ended or gone on in the meantime, and those of a

@@ -1,11 +1,14 @@
 //! Checks of a deployment, and repairs.
 //!
 //! A check compares the record of each resource with the cloud: gone, broken, or with properties that a user changed.
-//! Then it tries the health checks of the software at its servers ([`super::health`]). It changes no resource, and runs beside runs:
-//! it leaves out what they work on ([`super::at_work`]). If a server is gone, it has the software that uses it configured without it
-//! ([`super::follow`]). Its result is stored with the deployment and names the last change, because another change makes it outdated. A restoration from a snapshot takes that name away, so it does the same. A repair
-//! is an update to the same template that counts the findings as damage ([`planner::deployed::Damage`]), so the plan of a repair
-//! is shown and executed like any other.
+//! Then it tries the health checks of the software at its servers ([`super::health`]). It changes no resource, and runs
+//! beside runs: it leaves out what they work on ([`super::at_work`]). If a server is gone, a command configures the software
+//! that uses it without it ([`super::follow`]).
+//!
+//! The result is stored with the deployment and names the last change, because another change makes it outdated. A
+//! restoration from a snapshot takes that name away, so it does the same. A repair is an update to the same template that
+//! counts the findings as damage ([`planner::deployed::Damage`]), so the plan of a repair is shown and executed like any
+//! other.
 //!
 //! Values made by Stackloom or from secrets cannot be read back: these are not compared.
 
@@ -43,7 +46,7 @@ use crate::{
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Name of a server's power state among its differences.
-const STATUS: &str = "status";
+pub(super) const STATUS: &str = "status";
 
 /// Ids of the deployments that are being checked. A check costs the cloud a request per resource, so there is one at a
 /// time.

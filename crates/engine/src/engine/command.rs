@@ -87,7 +87,6 @@ impl Engine {
             content,
             shown,
         } = check(request, &known, &catalog)?;
-        self.check_not_suspended(&row).await?;
         let targets = servers.iter().map(|(name, id)| Target {
             name,
             server: name,
@@ -110,6 +109,7 @@ impl Engine {
         (content, shown): (CommandContent, &RunCommand),
         (targets, timeout): (&[Target<'_>], u32),
     ) -> Result<String> {
+        self.check_not_suspended(row).await?;
         let values = parameters(row, &Default::default());
         let bastion = Bastion::of(known, &known.scope(&values), None);
         let bastion =

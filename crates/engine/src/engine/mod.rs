@@ -219,12 +219,15 @@ impl Engine {
         self.run_to_completion(Box::pin(begun)).await
     }
 
-    /// Compares the resources of a deployment with the cloud, and stores the result. Leaves out what runs work on.
+    /// Compares the resources of a deployment with the cloud, and stores the result. Leaves out what runs work on. Begins a
+    /// command that configures the software that uses a server that is gone without it.
     ///
     /// # Errors
     /// If it is undeployed, or is being checked.
     pub async fn check(&self, actor: &Actor, deployment: &str) -> Result<Check> {
-        self.check_deployment(actor, deployment).await
+        let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
+        let checked = async move { engine.check_deployment(&actor, &id).await };
+        self.run_to_completion(Box::pin(checked)).await
     }
 
     /// Repairs what the last check of a deployment has found, as an update without a change of its template.

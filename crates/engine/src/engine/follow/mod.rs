@@ -6,18 +6,21 @@
 //! components with it, as any change of a provider does.
 //!
 //! Only servers that are gone count. One that does not answer and software that is unhealthy can come back at any time, and
-//! proxies look after these themselves. A component keeps the providers that it cannot be without (`min` of its requirement).
+//! proxies look after these themselves. A component keeps the providers that it cannot be without, and its last one in any
+//! case: a web server without backends would serve its own page instead of an error.
 //!
-//! The check keeps who was configured without whom ([`Following`]). So the next one does not do it again, and takes in again
-//! what the cloud did not list for a while. A failed command is not repeated: its run tells why.
+//! The check keeps who was configured without whom ([`Following`]). So the next one does not do it again, tries again what
+//! failed, and adds a server again that the cloud lists again. A change of the deployment makes a check outdated, and with it
+//! what it has kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use api::{CommandKind, Finding, FindingKind, Following, ResourceState, RunCommand};
+use api::{CommandKind, Finding, FindingKind, Following, ResourceState, RunCommand, RunState};
 use planner::plan::command::{Target, step_id};
 use store::{DeploymentRow, ResourceRow};
+use types::SERVER;
 
-use super::Engine;
+use super::{Engine, check::STATUS};
 use crate::{
     Actor, Error, Result,
     bastion::Bastion,
@@ -45,19 +48,20 @@ impl Engine {
     ) -> Option<Following> {
         let before = row.shown.present_check();
         let before = before.and_then(|check| check.following.clone());
-        let told = before.as_ref().map(|one| one.without.clone());
-        let begun = self.begin_following(actor, row, resources, findings, told.unwrap_or_default());
+        let begun = self.begin_following(actor, row, resources, findings, before.clone());
         match begun.await {
-            Ok(following) => following.or(before),
+            Ok(following) => following,
             Err(error) => {
                 tracing::warn!(
                     deployment = row.shown.id,
                     "software was not configured after a check: {error}"
                 );
-                let gone = |one: &&mut Finding| one.kind == FindingKind::Gone;
-                for finding in findings.iter_mut().filter(gone) {
+                let is_lost = |one: &&mut Finding| {
+                    one.kind == FindingKind::Gone && one.resource_type == SERVER
+                };
+                for finding in findings.iter_mut().filter(is_lost) {
                     finding.text = format!(
-                        "It no longer exists. The software that uses it was not configured without it: {error}"
+                        "It no longer exists. Software that uses it was not configured without it: {error}"
                     );
                 }
                 before
@@ -65,33 +69,39 @@ impl Engine {
         }
     }
 
-    /// `None` if there is nothing to configure.
+    /// What the check keeps, after the command for what has changed has begun.
     async fn begin_following(
         &self,
         actor: &Actor,
         row: &DeploymentRow,
         resources: Vec<ResourceRow>,
         findings: &[Finding],
-        told: Missing,
+        before: Option<Following>,
     ) -> Result<Option<Following>> {
         let id = &row.shown.id;
         let known = ResourceTable::of(attributes::open(&self.core.keys, id, resources));
         let catalog = self.catalog_for(&actor.tenant, id).await?;
+        let last = before.as_ref().map(|before| before.run.as_str());
+        let repeats = self.has_failed(actor, last).await?;
+        let told = before.as_ref().map(|one| one.without.clone());
+        let told = told.unwrap_or_default();
         let without = missing(&known, &catalog, findings, &told);
         let names = without.keys().chain(told.keys());
         let components: BTreeSet<&String> = names
-            .filter(|name| without.get(*name) != told.get(*name))
+            .filter(|name| repeats || without.get(*name) != told.get(*name))
             .collect();
         if components.is_empty() {
-            return Ok(None);
+            return Ok(before);
         }
         let values = parameters(row, &BTreeMap::new());
         let bastion = Bastion::of(&known, &known.scope(&values), None);
-        let is_gone = |name: &str| kind_of(findings, name) == Some(FindingKind::Gone);
-        if bastion.is_none_or(|bastion| is_gone(&bastion.server)) {
-            return Err(Error::NotPossibleNow(
-                "the bastion is gone, so no server can be reached. Repair it".into(),
-            ));
+        if let Some(bastion) = bastion
+            && !is_in_order(findings, &bastion.server)
+        {
+            let bastion = &bastion.server;
+            return Err(Error::NotPossibleNow(format!(
+                "the bastion `{bastion}` is not in order, so no server can be reached. Repair it"
+            )));
         }
         let hosts = components.iter().filter_map(|name| {
             let host = known.get(name)?.spec.host()?.to_owned();
@@ -116,10 +126,11 @@ impl Engine {
             .iter()
             .map(|one| (step_id(one.name), configuration(one.name)));
         let content = CommandContent::Configure(of_steps.collect());
+        let servers: BTreeSet<&str> = targets.iter().map(|one| one.server).collect();
         let shown = RunCommand {
             title: title(&components, &without),
             kind: CommandKind::Configure,
-            servers: u32::try_from(targets.len()).unwrap_or(u32::MAX),
+            servers: u32::try_from(servers.len()).unwrap_or(u32::MAX),
             bytes: 0,
             parallel: PARALLEL,
             max_failures: None,
@@ -130,6 +141,26 @@ impl Engine {
         let run = run.await?;
         Ok(Some(Following { run, without }))
     }
+
+    /// True if a command ended without success.
+    async fn has_failed(&self, actor: &Actor, run: Option<&str>) -> Result<bool> {
+        let Some(run) = run else { return Ok(false) };
+        let row = self.core.store.run_find(&actor.tenant, run).await?;
+        let state = row.map(|row| row.shown.state);
+        Ok(matches!(
+            state,
+            Some(RunState::Failed | RunState::Cancelled)
+        ))
+    }
+}
+
+/// True for a server that runs.
+fn is_in_order(findings: &[Finding], server: &str) -> bool {
+    let mut findings = findings.iter().filter(|one| one.resource == server);
+    findings.all(|one| {
+        let mut differences = one.differences.iter();
+        one.kind == FindingKind::Changed && differences.all(|one| one.property != STATUS)
+    })
 }
 
 fn kind_of(findings: &[Finding], name: &str) -> Option<FindingKind> {
@@ -151,7 +182,7 @@ fn missing(
     };
     let is_lost = |name: &str| match kind_of(findings, &server_of(name)) {
         Some(FindingKind::Gone) => true,
-        Some(FindingKind::NotCompared | FindingKind::InTransition) => {
+        Some(FindingKind::Broken | FindingKind::NotCompared | FindingKind::InTransition) => {
             told.values().any(|names| names.contains(name))
         }
         _ => false,
@@ -159,11 +190,9 @@ fn missing(
     let can_be_configured = |name: &str, entry: &ResourceEntry| {
         let server = server_of(name);
         let is_ready = |entry: &ResourceEntry| entry.state == ResourceState::Ready;
-        let in_order = matches!(
-            kind_of(findings, &server),
-            None | Some(FindingKind::Changed)
-        );
-        is_ready(entry) && entries.get(&server).is_some_and(is_ready) && in_order
+        is_ready(entry)
+            && entries.get(&server).is_some_and(is_ready)
+            && is_in_order(findings, &server)
     };
     let of_component = |name: &String, entry: &ResourceEntry| {
         let item = catalog.of_type(&entry.spec.resource_type)?;
@@ -177,7 +206,10 @@ fn missing(
             let providers = providers.map(address::targets).unwrap_or_default();
             let (gone, rest): (Vec<&str>, Vec<&str>) =
                 providers.into_iter().partition(|name| is_lost(name));
-            if !gone.is_empty() && rest.len() < usize::try_from(requirement.min).unwrap_or(0) {
+            let needed = usize::try_from(requirement.min)
+                .unwrap_or(usize::MAX)
+                .max(1);
+            if !gone.is_empty() && rest.len() < needed {
                 return told.cloned();
             }
             lost.extend(gone.into_iter().map(str::to_owned));
@@ -202,7 +234,10 @@ fn title(components: &BTreeSet<&String>, without: &Missing) -> String {
     if lost.is_empty() {
         format!("Configure {components} again")
     } else {
-        format!("Configure {components} without {}", named(&lost, "others"))
+        format!(
+            "Configure {components} without {}",
+            named(&lost, "providers")
+        )
     }
 }
 

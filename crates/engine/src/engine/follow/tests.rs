@@ -97,12 +97,17 @@ fn what_uses_a_server_that_is_gone_is_configured_without_it() {
 }
 
 #[test]
-fn a_proxy_keeps_the_last_servers_that_it_needs() {
+fn a_component_keeps_its_last_providers() {
     let both = [("a", FindingKind::Gone), ("b", FindingKind::Gone)];
     assert_eq!(after(&both, &Missing::new()), ["names: one two"]);
     // It was configured without one of them before.
     let before = told(&[("proxy", &["two"])]);
     assert_eq!(after(&both, &before), ["names: one two", "proxy: two"]);
+    let all = ["a", "b", "c"].map(|server| (server, FindingKind::Gone));
+    assert!(
+        after(&all, &Missing::new()).is_empty(),
+        "dnsmasq needs none, and keeps all three"
+    );
 }
 
 #[test]
@@ -115,10 +120,28 @@ fn a_component_that_cannot_be_reached_waits_for_a_later_check() {
 }
 
 #[test]
+fn a_server_that_is_powered_off_cannot_be_configured() {
+    let changed = |property: &str| {
+        let mut changed = found(&[("gate", FindingKind::Changed)]);
+        changed[0].differences.push(api::ChangedProperty {
+            property: property.into(),
+            recorded: None,
+            found: None,
+        });
+        changed
+    };
+    assert!(is_in_order(&changed("name"), "gate"));
+    assert!(is_in_order(&changed("status"), "web"));
+    assert!(!is_in_order(&changed("status"), "gate"));
+}
+
+#[test]
 fn a_server_that_the_cloud_lists_again_is_taken_in_again() {
     let before = told(&[("names", &["two"]), ("proxy", &["two"])]);
-    let unclear = [("b", FindingKind::NotCompared)];
-    assert_eq!(after(&unclear, &before), ["names: two", "proxy: two"]);
+    for unclear in [FindingKind::NotCompared, FindingKind::Broken] {
+        let unclear = [("b", unclear)];
+        assert_eq!(after(&unclear, &before), ["names: two", "proxy: two"]);
+    }
     assert!(after(&[], &before).is_empty());
 }
 
@@ -131,6 +154,6 @@ fn the_title_of_the_command_names_one_of_each_and_counts_several() {
     };
     assert_eq!(of(&["proxy"], &all), "Configure proxy without two");
     let both = of(&["names", "proxy"], &all);
-    assert_eq!(both, "Configure 2 components without 2 others");
+    assert_eq!(both, "Configure 2 components without 2 providers");
     assert_eq!(of(&["proxy"], &Missing::new()), "Configure proxy again");
 }

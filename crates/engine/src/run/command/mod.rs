@@ -12,6 +12,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use api::ResourceState;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hot::{expr::Expr, text::few};
 use planner::workflow::ResourceSpec;
@@ -28,7 +29,7 @@ use super::{
 };
 use crate::{
     catalog::{Files, Item},
-    resources::address::targets,
+    resources::{ResourceEntry, ResourceTable, address::targets},
     secrets::{CommandContent, Configuration, Mask},
     ssh::Route,
 };
@@ -61,22 +62,13 @@ impl Attempt {
             )
         })?;
         self.check_target(&server, content).await?;
-        let configuration = content.configuration(&self.step.id);
-        if let Some(name) = configuration.and_then(|one| self.created_anew(one)) {
-            let text = format!(
-                "`{name}` was created again, so a run takes care of what uses it. Nothing is to be done"
-            );
-            self.log.info(text).await;
-            return Ok(());
-        }
-        let mut prepared = self.prepare(&server, content).await?;
-        let detached = self
-            .reach(
-                configuration.map_or(&server, |one| &one.component),
-                &server,
-                &prepared,
-            )
-            .await?;
+        let configuration = content
+            .configuration(&self.step.id)
+            .map(|given| still_needed(given, &self.run_context.known));
+        let configuration = configuration.as_ref();
+        let mut prepared = self.prepare(&server, content, configuration).await?;
+        let target = configuration.map_or(&server, |one| &one.component);
+        let detached = self.reach(target, &server, &prepared).await?;
         let folder = detached.folder.path();
         if let CommandContent::Script { .. } = content {
             self.add_script(&server, content, &folder, &mut prepared.files);
@@ -103,11 +95,16 @@ impl Attempt {
         }
     }
 
-    async fn prepare(&self, server: &str, content: &CommandContent) -> StepResult<Prepared> {
+    async fn prepare(
+        &self,
+        server: &str,
+        content: &CommandContent,
+        configuration: Option<&Configuration>,
+    ) -> StepResult<Prepared> {
         if let CommandContent::Item { component, command } = content {
             return self.prepare_item(component, command).await;
         }
-        if let Some(configuration) = content.configuration(&self.step.id) {
+        if let Some(configuration) = configuration {
             return self.prepare_configuration(configuration).await;
         }
         let route = self.route(server)?;
@@ -146,14 +143,6 @@ impl Attempt {
         let (mut spec, item) = self.component(name)?;
         leave_out(&mut spec, &item.described, &configuration.without);
         self.prepare_role((name, &spec), &item, Tasks::Main).await
-    }
-
-    /// A provider that a run has created again since the command was given.
-    fn created_anew<'c>(&self, configuration: &'c Configuration) -> Option<&'c String> {
-        let known = &self.run_context.known;
-        let mut lost = configuration.without.iter();
-        lost.find(|(name, id)| known.server_id_of(name) != **id)
-            .map(|(name, _)| name)
     }
 
     fn component(&self, name: &str) -> StepResult<(ResourceSpec, Arc<Item>)> {
@@ -243,7 +232,7 @@ fn beginning(server: &str, configuration: Option<&Configuration>) -> String {
     };
     let without: Vec<&str> = without.keys().map(String::as_str).collect();
     if without.is_empty() {
-        format!("Configuring `{component}` with all that it is connected to, which is there again")
+        format!("Configuring `{component}` with all its connections: no server is missing any more")
     } else {
         let verb = if without.len() == 1 { "is" } else { "are" };
         format!(
@@ -251,6 +240,26 @@ fn beginning(server: &str, configuration: Option<&Configuration>) -> String {
             few(&without)
         )
     }
+}
+
+/// A configuration without the providers that a run has set up on other servers since it was given.
+fn still_needed(given: &Configuration, known: &ResourceTable) -> Configuration {
+    let is_ready = |entry: &ResourceEntry| entry.state == ResourceState::Ready;
+    let is_back = |name: &str, id: &Option<String>| {
+        let Some(entry) = known.get(name).filter(is_ready) else {
+            return false;
+        };
+        let Some(host) = entry.spec.host() else {
+            return entry.physical_id != *id;
+        };
+        known.get(host).filter(is_ready).is_some_and(|server| {
+            let host = entry.made_from.get("host");
+            server.physical_id != *id && host == server.reference.as_ref()
+        })
+    };
+    let mut configuration = given.clone();
+    configuration.without.retain(|name, id| !is_back(name, id));
+    configuration
 }
 
 /// Takes providers out of a component's connections.
@@ -294,7 +303,10 @@ fn script_outcome(output: &Output, mask: &Mask) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use store::ResourceRow;
+
     use super::*;
+    use crate::testing::resource;
 
     fn ended(status: &str, errors: &str) -> Result<(), String> {
         let results = [(STATUS, status), (ERRORS, errors)];
@@ -309,6 +321,72 @@ mod tests {
         let mask = Mask::default();
         mask.add("hunter2");
         script_outcome(&output, &mask)
+    }
+
+    /// A web server's page and its server, with this id.
+    fn page_on(id: &str, state: ResourceState, made_from: &str) -> ResourceTable {
+        let row = |name: &str, spec, state| ResourceRow {
+            name: name.into(),
+            spec,
+            physical_id: None,
+            reference: None,
+            attributes: Map::new(),
+            state,
+            incarnation: 0,
+            made_from: BTreeMap::new(),
+            made_with: None,
+            tried: Map::new(),
+            read_at: None,
+            health: None,
+        };
+        let host = ("host", Expr::GetResource("web".into()));
+        let nginx = resource("Stackloom::Catalog::nginx", [host]);
+        ResourceTable::of(vec![
+            ResourceRow {
+                physical_id: Some(id.into()),
+                reference: Some(json!(id)),
+                ..row("web", resource("OS::Nova::Server", []), state)
+            },
+            ResourceRow {
+                made_from: BTreeMap::from([("host".to_owned(), json!(made_from))]),
+                ..row("page", nginx, ResourceState::Ready)
+            },
+        ])
+    }
+
+    #[test]
+    fn a_provider_is_missing_until_a_run_has_set_it_up_on_another_server() {
+        let given = Configuration {
+            component: "proxy".into(),
+            without: BTreeMap::from([("page".to_owned(), Some("1".to_owned()))]),
+        };
+        let is_missing = |known| !still_needed(&given, &known).without.is_empty();
+        assert!(is_missing(page_on("1", ResourceState::Ready, "1")));
+        assert!(is_missing(page_on("2", ResourceState::Creating, "1")));
+        let is_set_up_later = page_on("2", ResourceState::Ready, "1");
+        assert!(is_missing(is_set_up_later));
+        assert!(!is_missing(page_on("2", ResourceState::Ready, "2")));
+    }
+
+    #[test]
+    fn a_component_is_configured_without_what_is_missing() {
+        let item = CatalogItem::parse(
+            "name: proxy\ntitle: Proxy\nversion: 1.0.0\nsummary: A proxy.\ncategory: web\n\
+             requires: [{name: backends, capability: http}]\n",
+            "argument_specs: {main: {options: {backends: {type: list, elements: dict, description: Servers.}}}}\n",
+        )
+        .unwrap();
+        let of = |names: &[&str]| {
+            let names = names.iter().map(|&name| Expr::GetResource(name.into()));
+            Expr::List(names.collect())
+        };
+        let mut spec = resource(
+            "Stackloom::Catalog::proxy",
+            [("backends", of(&["one", "two"]))],
+        );
+        let missing = BTreeMap::from([("two".to_owned(), None), ("other".to_owned(), None)]);
+        leave_out(&mut spec, &item, &missing);
+        assert_eq!(spec.properties["backends"], of(&["one"]));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::RunTask;
 use crate::{
     machine::{Move, StepIndex},
     run::context::RunContext,
+    secrets::CommandContent,
 };
 
 impl RunTask {
@@ -177,9 +178,17 @@ impl RunTask {
             return None;
         }
         if self.kind == RunKind::Command {
-            return (state == RunState::Failed).then_some(
-                "The failed steps say why. Nothing is repeated by itself: run the command again on the servers that need it.",
-            );
+            let context = self.run_context.as_ref();
+            let command = context.and_then(|context| context.command.as_deref());
+            let advice = match command {
+                Some(CommandContent::Configure(_)) => {
+                    "The failed steps say why. The next check of the deployment tries it again."
+                }
+                _ => {
+                    "The failed steps say why. Nothing is repeated by itself: run the command again on the servers that need it."
+                }
+            };
+            return (state == RunState::Failed).then_some(advice);
         }
         if self.kind == RunKind::Undeploy {
             return Some(
