@@ -236,7 +236,7 @@ pub enum Outage {
     Database,
 }
 
-/// A function that is told of outages.
+/// A function that is notified of outages.
 type OutageListener = Box<dyn Fn(Outage)>;
 
 thread_local! {

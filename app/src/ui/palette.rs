@@ -2,6 +2,8 @@
 //!
 //! Commands are registered once, for the palette, the keyboard and the shortcut sheet.
 
+use std::cmp::Reverse;
+
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 use leptos_router::hooks::use_navigate;
 
@@ -231,7 +233,7 @@ pub fn CommandPalette() -> impl IntoView {
                 })
                 .collect();
             if !query.trim().is_empty() {
-                hits.sort_by_key(|(points, index, _)| (u32::MAX - points, *index));
+                hits.sort_by_key(|(points, index, _)| (Reverse(*points), *index));
             }
             hits.truncate(50);
             hits.into_iter()

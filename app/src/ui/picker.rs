@@ -1,5 +1,7 @@
 //! A button that opens a list with a search field. Arrow keys and Enter choose, Escape closes.
 
+use std::cmp::Reverse;
+
 use leptos::{ev, html, prelude::*};
 
 use super::{Icon, menu, palette::score};
@@ -33,7 +35,7 @@ fn matches(picks: &[Pick], query: &str) -> Vec<usize> {
         .filter_map(|(index, pick)| Some((points(pick)?, index)))
         .collect();
     if !query.trim().is_empty() {
-        found.sort_by_key(|(points, index)| (u32::MAX - points, *index));
+        found.sort_by_key(|(points, index)| (Reverse(*points), *index));
     }
     found
         .into_iter()

@@ -138,7 +138,7 @@ impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
                 })
             }
             _ if !self.0.is_usable(&keys, &metadata).await? => {
-                Progress::Failed(format!("what the {title} stands for is gone"))
+                Progress::Failed(format!("the {title} refers to something that is gone"))
             }
             _ => {
                 let reference = metadata[T::KIND.reference()].clone();
@@ -172,7 +172,7 @@ impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
             if physical_id.is_none() && !self.0.is_gone(&keys, &id).await? {
                 // The engine does not wait for a resource without an id.
                 return Err(DriverError::Other(format!(
-                    "the {} {id} cannot be removed before the key manager is done with it; go on in a moment",
+                    "the {} {id} cannot be removed before the key manager is done with it; try again in a moment",
                     T::TITLE
                 )));
             }

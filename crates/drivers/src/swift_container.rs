@@ -32,7 +32,7 @@ const NAME_BYTES_MAX: usize = 256;
 
 #[async_trait]
 impl Driver for Container {
-    /// A name stands for one container.
+    /// A name identifies one container.
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Refused
     }

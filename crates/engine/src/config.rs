@@ -106,7 +106,8 @@ pub struct Config {
     /// Longest pause between two polls of a resource.
     pub poll_longest: Duration,
     /// Time limit for the reads of outputs from the cloud, and for each list of present states. Defaults to 5 s. After that
-    /// the stored attributes are shown, and the service of the list is named as late.
+    /// the stored attributes are shown, and the service of the list is named as late. The limit of a list begins when it
+    /// has one of the project's slots.
     pub read_patience: Duration,
     /// Time for a stopped step to reach a safe point before it is aborted.
     pub stop_patience: Duration,
@@ -196,6 +197,12 @@ impl Config {
             },
             disk_reserve_bytes: DISK_RESERVE_BYTES,
         }
+    }
+
+    /// Time limit for the wait of a page's request for one of its project's slots. It is longer than a request that hangs
+    /// keeps a slot. Together with the request's own limit, it is shorter than the interval at which pages ask.
+    pub(crate) fn slot_patience(&self) -> Duration {
+        self.read_patience * 3 / 2
     }
 
     /// Limits of the output of one sandbox. What its step may store may also arrive.

@@ -127,7 +127,7 @@ async fn act(
             stored.map(|()| "signalled\n".into_response())
         }
         SignalReceiver::Policy => match engine.policy_signal(&target, &body).await {
-            Ok(PolicySignal::Nothing(why)) => return Ok(Ok(told(StatusCode::OK, &why))),
+            Ok(PolicySignal::Nothing(why)) => return Ok(Ok(plain_text(StatusCode::OK, &why))),
             Ok(PolicySignal::Scaling(scaling)) => {
                 return scale(&services, &recorder, &target, *scaling).await;
             }
@@ -162,7 +162,7 @@ async fn scale(
         .await;
     Ok(started?.map(|started| {
         let text = format!("{}; run {}", scaling.summary, started.run);
-        told(StatusCode::ACCEPTED, &text)
+        plain_text(StatusCode::ACCEPTED, &text)
     }))
 }
 
@@ -182,7 +182,7 @@ async fn begin_scaling(
 }
 
 /// A response for people who look at their alarm's log.
-fn told(status: StatusCode, text: &str) -> Response {
+fn plain_text(status: StatusCode, text: &str) -> Response {
     (status, format!("{}\n", sentence(text))).into_response()
 }
 

@@ -157,7 +157,7 @@ impl Importer<'_> {
         }
         self.left_out(
             path,
-            format!("HOT has no counterpart of `{name}`. The call stands here as text: replace it by a value"),
+            format!("HOT has no counterpart of `{name}`. The call is kept as text: replace it by a value"),
         );
         json!(format!("{name} {argument}"))
     }

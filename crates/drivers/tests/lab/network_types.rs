@@ -408,7 +408,10 @@ async fn a_key_is_ordered_and_goes_with_its_order() {
         .wait_ready("key", kind, &order, &second)
         .await
         .unwrap_err();
-    assert_eq!(why, "what the order for a secret stands for is gone");
+    assert_eq!(
+        why,
+        "the order for a secret refers to something that is gone"
+    );
     let third = world.create("key", kind, &order).await.unwrap();
     assert_ne!(third, second);
     assert_eq!(world.create("key", kind, &order).await.unwrap(), third);

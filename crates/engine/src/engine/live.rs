@@ -17,8 +17,7 @@ impl Engine {
     /// [`Engine::live_servers`].
     ///
     /// A service that fails or does not answer in time leaves out its own resources only. The time limit of a request
-    /// begins when the request has one of the project's slots. A slot is awaited longer than a service that hangs keeps
-    /// one. Together, the two limits are shorter than the interval at which pages ask.
+    /// begins when the request has one of the project's slots.
     ///
     /// # Errors
     /// If there is no such deployment, or the cloud does not accept the session's token.
@@ -39,12 +38,13 @@ impl Engine {
         let lists = lists.flat_map(|(resource_type, ids)| live_lists(resource_type, &ids));
         let share = self.core.page_requests.share(&actor.tenant);
         let patience = self.core.config.read_patience;
+        let slot_patience = self.core.config.slot_patience();
         let reads: Vec<_> = lists
             .map(|list| {
                 let share = share.clone();
                 async move {
                     let service = list.service().as_str();
-                    let Ok(_turn) = timeout(patience * 3 / 2, share.turn()).await else {
+                    let Ok(_turn) = timeout(slot_patience, share.turn()).await else {
                         let why = format!(
                             "the {service} service was not asked, because other requests of the project take too long"
                         );

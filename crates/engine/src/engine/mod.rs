@@ -374,7 +374,7 @@ impl Engine {
         if let Err(error) = self.core.operator.server_leave().await {
             tracing::warn!(%error, "the runs stay held until the lease of this server ends");
         }
-        self.tell_others().await;
+        self.notify_others().await;
     }
 
     /// Completes a change of a deployment even if its caller is dropped: a closed browser must not leave a stored run

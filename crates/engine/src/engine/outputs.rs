@@ -1,8 +1,8 @@
 //! Outputs of a deployment.
 //!
 //! An output is an expression. The attributes that it uses are read from the cloud when the output is shown: one read
-//! per resource, a few at a time, within a time limit. If a resource cannot be read in time, the attributes that its
-//! last run stored are used. Groups and nested templates have no attributes of their own: theirs are resolved from
+//! per resource, a few at a time, within a time limit for all of them. If a resource cannot be read in time, the attributes
+//! that its last run stored are used. Groups and nested templates have no attributes of their own: theirs are resolved from
 //! those of their members. Hidden parameters are not available here, so an output with one has an error.
 //!
 //! Heat has no word for secret outputs. Here, the origin of a value tells: see [`crate::run::Origins`].
@@ -18,7 +18,10 @@ use hot::expr::{Expr, Unresolved};
 use planner::{members::is_parent, workflow::ResourceSpec};
 use serde_json::{Map, Value};
 use store::{DeploymentRow, ResourceRow, now_text};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, timeout_at},
+};
 
 use super::read::{Part, Recorded};
 use crate::{
@@ -66,8 +69,10 @@ impl Outputs {
     }
 
     /// Reads the attributes that the outputs use from the cloud. Attributes that do not arrive in time keep their
-    /// stored values. Each read has its turn in the share.
+    /// stored values. Each read has its turn in the share. The time limit includes the wait for it, because a page waits for
+    /// all outputs.
     pub async fn read(&mut self, actor: &Actor, vault: RunVault, patience: Duration, share: Share) {
+        let deadline = Instant::now() + patience;
         let vault = Arc::new(vault);
         let mut looks = JoinSet::new();
         let mut open: BTreeMap<String, usize> = BTreeMap::new();
@@ -90,40 +95,40 @@ impl Outputs {
             if !on_demand.is_empty() {
                 parts.push(Part::OnDemand(on_demand));
             }
-            let late = "the cloud did not answer in time";
-            self.failed.insert(name.clone(), late.to_owned());
             open.insert(name.clone(), parts.len());
             for part in parts {
                 let (name, look, share) = (name.clone(), look.clone(), share.clone());
                 looks.spawn(async move {
-                    let _turn = share.turn().await;
-                    (name, look.read(&part).await)
+                    let Ok(_turn) = timeout_at(deadline, share.turn()).await else {
+                        let why = "the cloud was not asked, because other requests of the project take too long";
+                        return (name, Err(why.to_owned()));
+                    };
+                    let read = match timeout_at(deadline, look.read(&part)).await {
+                        Ok(read) => read.map_err(|error| error.to_string()),
+                        Err(_late) => Err("the cloud did not answer in time".to_owned()),
+                    };
+                    (name, read)
                 });
             }
         }
-        let gather = async {
-            while let Some(looked) = looks.join_next().await {
-                let Ok((name, looked)) = looked else { continue };
-                match looked {
-                    Ok(attributes) => {
-                        self.known
-                            .change(&name, |thing| thing.attributes.extend(attributes));
-                        let left = open.entry(name.clone()).or_default();
-                        *left = left.saturating_sub(1);
-                        if *left == 0 {
-                            self.failed.remove(&name);
-                            self.read_at.insert(name.clone(), Some(now_text()));
-                            self.read.insert(name);
-                        }
-                    }
-                    Err(why) => {
-                        self.failed.insert(name, why.to_string());
+        while let Some(looked) = looks.join_next().await {
+            let Ok((name, looked)) = looked else { continue };
+            match looked {
+                Ok(attributes) => {
+                    self.known
+                        .change(&name, |thing| thing.attributes.extend(attributes));
+                    let left = open.entry(name.clone()).or_default();
+                    *left = left.saturating_sub(1);
+                    if *left == 0 {
+                        self.read_at.insert(name.clone(), Some(now_text()));
+                        self.read.insert(name);
                     }
                 }
+                Err(why) => {
+                    self.failed.insert(name, why);
+                }
             }
-        };
-        // Resources without a response by then already have a reason in `failed`.
-        let _in_time = timeout(patience, gather).await;
+        }
         in_place(|| self.resolve_parents());
     }
 

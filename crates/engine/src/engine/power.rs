@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use api::{LiveServer, PowerAction};
 use openstack::compute::Server;
+use tokio::time::timeout;
 use types::SERVER;
 
 use super::{Engine, terminals::terminal_obstacle};
@@ -15,8 +16,10 @@ use crate::{Actor, Error, Result, resources::ResourceTable, run::parameters, sec
 impl Engine {
     /// The servers of a deployment, by name, with their present state in the cloud.
     ///
+    /// The time limit of the cloud's answer begins when the request has one of the project's slots.
+    ///
     /// # Errors
-    /// If there is no such deployment, or the cloud does not answer in time.
+    /// If there is no such deployment, no slot becomes free in time, or the cloud does not answer in time.
     pub async fn live_servers(&self, actor: &Actor, deployment: &str) -> Result<Vec<LiveServer>> {
         let deployed = self.deployment_row(&actor.tenant, deployment).await?;
         let store = &self.core.store;
@@ -30,13 +33,15 @@ impl Engine {
         }
         // One call, however many servers there are.
         let compute = actor.session.compute();
-        let patience = self.core.config.read_patience;
-        let listed = async {
-            let _turn = self.core.page_requests.turn(&actor.tenant).await;
-            compute.server_list(&[]).await
-        };
-        let listed = tokio::time::timeout(patience, listed);
-        let listed = listed.await.map_err(|_| {
+        let config = &self.core.config;
+        let turn = self.core.page_requests.turn(&actor.tenant);
+        let turn = timeout(config.slot_patience(), turn).await.map_err(|_| {
+            let why = "the cloud was not asked for its servers, because other requests of the project take too long";
+            Error::Unavailable(why.to_owned())
+        })?;
+        let listed = timeout(config.read_patience, compute.server_list(&[])).await;
+        drop(turn);
+        let listed = listed.map_err(|_| {
             Error::Unavailable("the cloud does not list its servers in time".to_owned())
         })??;
         let found: BTreeMap<&str, &Server> = listed

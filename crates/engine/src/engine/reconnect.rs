@@ -1,7 +1,7 @@
 //! Runs that paused when they were taken up, because their cloud did not answer.
 //!
 //! A restart during an outage of a cloud must not end in a login of each user. So the sealed token is tried again until the
-//! cloud answers, and the run goes on. If the cloud refuses the token, the run waits for its user's login.
+//! cloud answers, and the run continues. If the cloud refuses the token, the run waits for its user's login.
 
 use api::RunState;
 use store::RunRow;

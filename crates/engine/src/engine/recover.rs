@@ -236,10 +236,10 @@ fn check_resumable(run: &Run, last_run: Option<&str>) -> Result<()> {
         }
         RunState::Failed | RunState::Cancelled if is_last => Ok(()),
         RunState::Failed | RunState::Cancelled => Err(Error::NotPossibleNow(
-            "another run came after this one; only the last can go on".into(),
+            "another run came after this one; only the last run of a deployment is resumed".into(),
         )),
         state => Err(Error::NotPossibleNow(format!(
-            "the run is {}; there is nothing to go on with",
+            "the run is {}; there is nothing to resume",
             store::to_text(&state)
         ))),
     }

@@ -147,7 +147,7 @@ impl Engine {
         store.run_forget_roll_back(tenant, run).await?;
         self.let_give_way(run).await;
         self.core.wake.notify_one();
-        self.tell_others().await;
+        self.notify_others().await;
         loop {
             let now = self.run_row(tenant, run).await?;
             match now.shown.state {

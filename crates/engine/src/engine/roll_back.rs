@@ -90,7 +90,7 @@ impl Engine {
 fn last_good(row: DeploymentRow, cloud: &CloudFacts) -> Result<Changes> {
     let Some(good) = row.good else {
         return Err(Error::NotPossibleNow(format!(
-            "`{}` never was complete, so there is nothing to go back to; go on, change it, or undeploy it",
+            "`{}` never was complete, so there is nothing to roll back to; resume its run, update it, or undeploy it",
             row.shown.name
         )));
     };
@@ -293,7 +293,7 @@ impl RequestedRollBack {
         tracing::warn!(%error, "a failed update cannot be rolled back yet");
         let what = format!(
             "It is to be rolled back to what worked before, as you asked for, and that cannot begin yet: {}. It is tried \
-             again until it can, or until somebody goes on from here.",
+             again until it can, or until somebody resumes the run or updates the deployment.",
             on_one_line(&why)
         );
         match self.write(what, Wanted::Still).await {

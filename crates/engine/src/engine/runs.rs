@@ -22,7 +22,7 @@ impl Engine {
         if !is_here && !row.shown.state.is_final() {
             let asked = self.core.store.run_ask_to_cancel(tenant, run).await?;
             self.core.wake.notify_one();
-            self.tell_others().await;
+            self.notify_others().await;
             return match asked {
                 Outcome::Done => Ok(()),
                 Outcome::Conflict => Err(let_go()),

@@ -280,15 +280,15 @@ impl Engine {
                 "the run is paused at another server, where steps of it are still ending; try again in a minute".into(),
             )
         })?;
-        self.tell_others().await;
+        self.notify_others().await;
         self.recover_run(taken.clone()).await?;
         Ok(taken)
     }
 
     /// Notifies the other servers to check their runs. Without it, they do so after some seconds.
-    pub(super) async fn tell_others(&self) {
+    pub(super) async fn notify_others(&self) {
         if let Err(error) = self.core.store.notify_runs().await {
-            tracing::warn!(%error, "the other servers were not told");
+            tracing::warn!(%error, "the other servers were not notified");
         }
     }
 }

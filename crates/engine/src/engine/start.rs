@@ -291,7 +291,7 @@ impl Engine {
             }),
             on_failure: match command {
                 Some(command) => OnFailure::EndAfter(command.max_failures.unwrap_or(u32::MAX)),
-                None if row.forced => OnFailure::GoOn,
+                None if row.forced => OnFailure::Continue,
                 None => OnFailure::EndTheRun,
             },
         };

@@ -64,7 +64,7 @@ pub async fn send(store: Store, announcer: Weak<Announcer>) {
         }
         if let Err(error) = store.notify_events(&announcer.take()).await {
             // The other servers read from storage at an interval.
-            tracing::warn!(%error, "other servers were not told of new events");
+            tracing::warn!(%error, "other servers were not notified of new events");
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -93,10 +93,12 @@ pub async fn receive(store: Store, hub: Weak<Hub>, runs: Arc<Notify>) {
             match notice {
                 Ok(Notice::Events(last)) => {
                     let (store, hub) = (&store, &*hub);
-                    let tell = |(run, seq): (String, u64)| async move {
+                    let forward_one = |(run, seq): (String, u64)| async move {
                         forward(store, hub, &run, seq).await;
                     };
-                    stream::iter(last).for_each_concurrent(READS, tell).await;
+                    stream::iter(last)
+                        .for_each_concurrent(READS, forward_one)
+                        .await;
                 }
                 Ok(Notice::Runs) => runs.notify_one(),
                 Ok(Notice::Gap) => {
@@ -142,18 +144,18 @@ pub async fn look(store: &Store, hub: &Hub) {
 /// Sends the viewers of a run the events up to a number, read once for all of them.
 pub async fn forward(store: &Store, hub: &Hub, run: &str, seq: u64) {
     for _ in 0..PAGES {
-        let Some((tenant, told)) = hub.told(run) else {
+        let Some((tenant, last_sent)) = hub.last_sent(run) else {
             return;
         };
-        if told >= seq {
+        if last_sent >= seq {
             return;
         }
         // Before the first news, the viewers are at different events.
-        if told == 0 {
+        if last_sent == 0 {
             break;
         }
-        match store.event_list(&tenant, run, told, PAGE).await {
-            Ok(events) if !events.is_empty() => hub.tell(run, events.into()),
+        match store.event_list(&tenant, run, last_sent, PAGE).await {
+            Ok(events) if !events.is_empty() => hub.publish(run, events.into()),
             Ok(_) => break,
             Err(error) => {
                 tracing::warn!(%error, "events of another server were not read");

@@ -65,7 +65,7 @@ struct Watched {
     tenant: Tenant,
     viewers: broadcast::Sender<News>,
     /// Number of the last event of the news so far. 0 before the first ones.
-    told: u64,
+    last_sent: u64,
     /// Batches that not all viewers have taken, in order. Others are removed with the next batch.
     backlog: VecDeque<Weak<QueuedBatch>>,
     /// Time of the last [`Hub::is_due`].
@@ -98,7 +98,7 @@ impl Hub {
             .or_insert_with(|| Watched {
                 tenant: tenant.clone(),
                 viewers: broadcast::channel(BACKLOG).0,
-                told: 0,
+                last_sent: 0,
                 backlog: VecDeque::new(),
                 looked: None,
             })
@@ -107,7 +107,7 @@ impl Hub {
     }
 
     /// Sends a batch to the viewers of a run. A run without viewers uses no memory.
-    pub fn tell(&self, run: &str, batch: EventBatch) {
+    pub fn publish(&self, run: &str, batch: EventBatch) {
         let last = batch.last().map_or(0, |event| event.seq);
         self.send(run, last, |watched| watched.queue(batch));
     }
@@ -137,10 +137,10 @@ impl Hub {
     }
 
     /// The project of a run with viewers, and the number of the last event of its news.
-    pub fn told(&self, run: &str) -> Option<(Tenant, u64)> {
+    pub fn last_sent(&self, run: &str) -> Option<(Tenant, u64)> {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = runs.get(run)?;
-        Some((watched.tenant.clone(), watched.told))
+        Some((watched.tenant.clone(), watched.last_sent))
     }
 
     /// The runs with viewers.
@@ -155,7 +155,7 @@ impl Hub {
     fn send(&self, run: &str, last: u64, news: impl FnOnce(&mut Watched) -> News) {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(watched) = runs.get_mut(run) {
-            watched.told = watched.told.max(last);
+            watched.last_sent = watched.last_sent.max(last);
             let news = news(watched);
             if watched.viewers.send(news).is_err() {
                 runs.remove(run);
@@ -164,7 +164,7 @@ impl Hub {
     }
 }
 
-/// Removes the runs whose viewers have left. Viewers of ended runs leave without a batch that would tell.
+/// Removes the runs whose viewers have left. Viewers of ended runs leave without a last batch.
 fn forget_unwatched(runs: &mut HashMap<String, Watched>) {
     runs.retain(|_, watched| watched.viewers.receiver_count() > 0);
 }
@@ -213,7 +213,7 @@ mod tests {
         let hub = Hub::default();
         let [mut slow, mut fast] = [(); 2].map(|()| hub.watch(&tenant(), "r"));
         for seq in 1..=COUNT {
-            hub.tell("r", long(seq));
+            hub.publish("r", long(seq));
             assert_eq!(next(&mut fast), Some(seq));
         }
         let held: Vec<u64> = (1..=COUNT).filter_map(|_| next(&mut slow)).collect();
@@ -222,7 +222,7 @@ mod tests {
         let last: Vec<u64> = (1..=COUNT).skip(COUNT as usize - held.len()).collect();
         assert_eq!(held, last, "the newest ones");
         // All have taken everything.
-        hub.tell("r", long(COUNT + 1));
+        hub.publish("r", long(COUNT + 1));
         assert_eq!(hub.runs.lock().unwrap()["r"].backlog.len(), 1);
     }
 

@@ -103,7 +103,7 @@ impl RunJournal {
     /// If the database refuses them, or another server has taken the run. If it is locked or full, the call waits.
     pub async fn write(&self, entries: Vec<Entry>) -> Result<()> {
         let (done, stored) = oneshot::channel();
-        self.queue(entries, Some(done)).await?;
+        self.send(entries, Some(done)).await?;
         stored.await.unwrap_or_else(|_gone| Err(stopped()))
     }
 
@@ -111,11 +111,11 @@ impl RunJournal {
     ///
     /// # Errors
     /// Only if the writer has ended.
-    pub async fn tell(&self, entries: Vec<Entry>) -> Result<()> {
-        self.queue(entries, None).await
+    pub async fn queue(&self, entries: Vec<Entry>) -> Result<()> {
+        self.send(entries, None).await
     }
 
-    async fn queue(
+    async fn send(
         &self,
         entries: Vec<Entry>,
         done: Option<oneshot::Sender<Result<()>>>,

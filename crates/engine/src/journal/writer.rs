@@ -88,7 +88,7 @@ impl Writer {
                         {
                             announcer.note(&stored.run, last.seq);
                         }
-                        self.hub.tell(&stored.run, stored.events.into());
+                        self.hub.publish(&stored.run, stored.events.into());
                     }
                     return Ok(());
                 }

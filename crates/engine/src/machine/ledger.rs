@@ -40,7 +40,7 @@ impl Ledger {
             ..Ledger::default()
         };
         for (step, node) in graph.nodes().iter().enumerate() {
-            let however = node.always_run || on_failure == OnFailure::GoOn;
+            let however = node.always_run || on_failure == OnFailure::Continue;
             let blocks = |before: &&StepIndex| !unblocks_others(steps[**before].state, however);
             let blocked = node.after.iter().filter(blocks).count();
             ledger.blocked_by[step] = u32::try_from(blocked).unwrap_or(u32::MAX);
@@ -65,7 +65,7 @@ impl Ledger {
         self.remove(graph, step, from);
         self.add(graph, step, to);
         for &follower in graph.followers(step) {
-            let however = graph.nodes()[follower].always_run || on_failure == OnFailure::GoOn;
+            let however = graph.nodes()[follower].always_run || on_failure == OnFailure::Continue;
             match (unblocks_others(from, however), unblocks_others(to, however)) {
                 (false, true) => {
                     self.blocked_by[follower] -= 1;

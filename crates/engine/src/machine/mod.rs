@@ -69,7 +69,7 @@ pub enum OnFailure {
     #[default]
     EndTheRun,
     /// Steps after a failed one run anyway, and the run's reason lists the failures: a forced undeployment.
-    GoOn,
+    Continue,
     /// A failed command ends the run only at this number of failed commands: then no other begins, and active ones
     /// continue to their end. A run in which a command failed does not succeed. Other steps are treated as by [`OnFailure::EndTheRun`].
     EndAfter(u32),

@@ -19,7 +19,7 @@ use crate::{
 const CONSOLE_LINES: u32 = 40;
 
 pub(super) const HOST_KEY_CHANGED: &str = "showed another SSH host key than the pinned one. Either it was rebuilt or its keys were \
-    changed on it, or somebody stands in between. Nothing was sent to it. If you changed it yourself, deploy the server anew";
+    changed on it, or somebody intercepts the connection. Nothing was sent to it. If you changed it yourself, deploy the server anew";
 
 impl Attempt {
     /// Tries to log in until it succeeds. If an active server does not respond, its cloud-init has failed.

@@ -105,7 +105,7 @@ impl ActiveRuns {
         tasks.collect()
     }
 
-    /// Ends a run's task where it stands: another server has taken the run.
+    /// Aborts a run's task: another server has taken the run.
     pub fn let_go(&self, run: &str, fence: i64) {
         let tasks = lock(&self.tasks);
         if let Some(task) = tasks.get(run).filter(|task| task.fence == fence) {

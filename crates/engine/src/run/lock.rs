@@ -44,17 +44,17 @@ impl Attempt {
         let Some(server) = self.server_at_work()? else {
             return Ok(());
         };
-        let mut told: Option<LockingStep> = None;
+        let mut reported: Option<LockingStep> = None;
         for pause in self.pauses() {
             match self.try_lock(&server).await {
                 Ok(None) => break,
-                Ok(Some(other)) if told.as_ref() == Some(&other) => {}
+                Ok(Some(other)) if reported.as_ref() == Some(&other) => {}
                 Ok(Some(other)) => {
-                    if told.is_none() {
+                    if reported.is_none() {
                         (self.report)(QueueMove::In);
                     }
                     self.log.info(waiting(&server, &other)).await;
-                    told = Some(other);
+                    reported = Some(other);
                 }
                 // The journal waits for the database too.
                 Err(error) if error.is_transient() => {
@@ -64,7 +64,7 @@ impl Attempt {
             }
             self.pause(pause).await?;
         }
-        if told.is_some() {
+        if reported.is_some() {
             (self.report)(QueueMove::Out);
             self.log
                 .info(format!("`{server}` is no longer locked"))

@@ -130,7 +130,7 @@ impl StepLog {
     async fn store(&self, lines: Vec<LogLine>) {
         let entries: Vec<Entry> = lines.into_iter().map(Entry::Log).collect();
         // The journal ends only together with the engine. Then the log has no readers.
-        if !entries.is_empty() && self.journal.tell(entries).await.is_err() {
+        if !entries.is_empty() && self.journal.queue(entries).await.is_err() {
             tracing::debug!("log lines came after the journal had stopped");
         }
     }

@@ -265,7 +265,7 @@ impl Meter {
         }
         if self.bytes > max {
             return Permit::Last(format!(
-                "[WARNING]: the output is longer than {max} bytes, the limit of a step. The rest is not stored; the program goes on"
+                "[WARNING]: the output is longer than {max} bytes, the limit of a step. The rest is not stored; the program continues"
             ));
         }
         sleep_until(self.free_at).await;

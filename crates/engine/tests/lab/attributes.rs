@@ -1,15 +1,18 @@
 //! Attributes with Heat's values, in properties and in outputs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use api::{OutputValue, RunState, StepState};
 use hot::document::Document;
-use lab::{CallFault, Fault};
+use lab::{CallFault, Fault, Lab};
 use openstack::{Method, Service};
 use serde_json::{Value, json};
 use types::{Executable, Registry};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, PATIENCE};
 use crate::update::{order, to};
 
 /// A server with a port that Nova creates, and a floating IP that is associated with the port by an attribute of the
@@ -160,6 +163,27 @@ async fn stored_attributes_are_used_if_the_cloud_does_not_answer() {
     // Addresses are not stored: the error has the reason why they are missing.
     let error = outputs["by_id"].error.as_deref().unwrap();
     assert!(error.starts_with("`web` could not be read: "), "{error}");
+}
+
+#[tokio::test]
+async fn an_output_that_waited_for_a_slot_says_that_the_cloud_was_not_asked() {
+    let lab = Lab::memory().await.unwrap();
+    let shorter = |config: &mut engine::Config| config.read_patience = Duration::from_secs(1);
+    let bench = Bench::with_config(lab, "no-catalog".as_ref(), PATIENCE, PATIENCE, shorter).await;
+    let deployment = bench.deployed(ADDRESSED).await;
+    let searches = bench.hanging_searches(&deployment).await;
+    let outputs = bench.outputs(&deployment).await;
+    let state = &outputs["state"];
+    assert_eq!(state.value, Some(json!("ACTIVE")));
+    assert!(!state.live && state.read_at.is_some(), "{state:?}");
+    let error = outputs["by_id"].error.as_deref().unwrap();
+    let why = "`web` could not be read: the cloud was not asked, because other requests of the project take too long";
+    assert!(error.starts_with(why), "{error}");
+
+    drop(searches);
+    bench.lab.faults().clear();
+    let outputs = bench.outputs(&deployment).await;
+    assert!(outputs["by_id"].live, "{:?}", outputs["by_id"]);
 }
 
 #[tokio::test]

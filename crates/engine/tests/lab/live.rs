@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use api::LiveResource;
 use lab::{CallFault, Fault, Lab};
 use openstack::network::FloatingIp;
+use tokio::{task::JoinSet, time::timeout};
 
 use crate::bench::{Bench, PATIENCE};
 
@@ -34,7 +35,38 @@ const MORE: &str = "  door: {type: OS::Octavia::Listener, properties: {loadbalan
   rules: {type: OS::Neutron::SecurityGroup}
 ";
 
+/// Number of requests to the cloud that the pages of one project have under way at most.
+const PAGE_REQUESTS: usize = 8;
+
 impl Bench {
+    /// Searches for strays that hang in the cloud. Until the returned set is dropped, they keep all of the project's slots
+    /// for requests of pages. The deployment has a network.
+    pub async fn hanging_searches(&self, deployment: &str) -> JoinSet<()> {
+        const LIST: &str = "/v2.0/networks";
+        self.lab.faults().add(Fault::Call(CallFault {
+            service: Some("network".into()),
+            method: Some("GET".into()),
+            path: Some(LIST.into()),
+            delay_ms: 3_600_000,
+            ..CallFault::default()
+        }));
+        self.lab.faults().clear_calls();
+        let mut searches = JoinSet::new();
+        for _ in 0..PAGE_REQUESTS {
+            let (engine, actor) = (self.engine.clone(), self.actor.clone());
+            let deployment = deployment.to_owned();
+            searches.spawn(async move {
+                let _never = engine.strays(&actor, &deployment).await;
+            });
+        }
+        self.eventually("the searches hang", async || {
+            let calls = self.lab.faults().calls().into_iter();
+            calls.filter(|call| call.path == LIST).count() >= PAGE_REQUESTS
+        })
+        .await;
+        searches
+    }
+
     async fn live(&self, deployment: &str) -> BTreeMap<String, LiveResource> {
         let live = self.engine.live_resources(&self.actor, deployment).await;
         let live = live.unwrap();
@@ -177,6 +209,32 @@ async fn a_service_that_hangs_is_not_mistaken_for_others_that_wait_for_a_slot() 
         assert_eq!(failed, ["the network service did not answer in time"]);
         assert!(live.resources.iter().any(|one| one.name == "lb"));
     }
+}
+
+#[tokio::test]
+async fn the_wait_for_a_slot_is_not_counted_as_the_clouds_delay_at_the_list_of_servers() {
+    let limit = Duration::from_secs(2);
+    let lab = Lab::memory().await.unwrap();
+    let shorter = |config: &mut engine::Config| config.read_patience = limit;
+    let bench = Bench::with_config(lab, "no-catalog".as_ref(), PATIENCE, PATIENCE, shorter).await;
+    let deployment = bench.deployed(TEMPLATE).await;
+    let searches = bench.hanging_searches(&deployment).await;
+    let list = || bench.engine.live_servers(&bench.actor, &deployment);
+
+    // The cloud was not asked, so it is not late.
+    let late = list().await.unwrap_err().to_string();
+    assert!(late.contains("was not asked for its servers"), "{late}");
+
+    // A request that gets its slot after the time of an answer still has the time of an answer.
+    let mut listed = std::pin::pin!(list());
+    assert!(
+        timeout(limit + Duration::from_millis(200), &mut listed)
+            .await
+            .is_err()
+    );
+    drop(searches);
+    let servers = listed.await.unwrap();
+    assert_eq!(servers[0].status.as_deref(), Some("ACTIVE"));
 }
 
 #[tokio::test]

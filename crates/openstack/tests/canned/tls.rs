@@ -127,7 +127,7 @@ async fn an_untrusted_certificate_is_refused_before_any_request() {
         format!(
             "cloud `lab` cannot be talked to at {}/identity/v3/auth/tokens, because certificates do not fit: invalid peer \
              certificate: UnknownIssuer. Give the authority that signed the cloud's certificate as `cacert` in clouds.yaml, \
-             or check that the address has the name that stands in the certificate",
+             or check that the certificate is for the name in the address",
             canned.url
         )
     );

@@ -36,7 +36,7 @@ impl<'a> Components<'_, 'a> {
         let Some(requirement) = requirement else {
             let mut all = value.resources();
             // Each member waits for what it uses of the component.
-            if self.stands_for_members(node) {
+            if self.is_unexpanded_parent(node) {
                 all.retain(|name| self.node(name).is_none_or(|of| self.item(of).is_none()));
             }
             return all;
@@ -49,7 +49,7 @@ impl<'a> Components<'_, 'a> {
                         let mut all = provider.resources();
                         all.retain(|name| {
                             self.node(name)
-                                .is_none_or(|of| !self.stands_for_members(of))
+                                .is_none_or(|of| !self.is_unexpanded_parent(of))
                         });
                         all
                     })
@@ -82,7 +82,7 @@ impl<'a> Components<'_, 'a> {
     }
 
     /// True for groups and nested templates whose members are not among the nodes.
-    fn stands_for_members(&self, node: &Node<'_>) -> bool {
+    fn is_unexpanded_parent(&self, node: &Node<'_>) -> bool {
         self.rules == Rules::Heat && is_parent(node.resource_type)
     }
 

@@ -113,7 +113,7 @@ impl Usage {
         cut.bytes += line.text.len() as u64;
         if is_first {
             Verdict::CutBegins(format!(
-                "Output of this step is not stored {extent}. The step itself goes on."
+                "Output of this step is not stored {extent}. The step itself continues."
             ))
         } else {
             Verdict::Cut

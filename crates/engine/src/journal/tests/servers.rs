@@ -25,7 +25,10 @@ async fn viewers_at_another_server_share_one_read_of_new_events() {
         let batch = viewer.next().await.unwrap().unwrap();
         assert_eq!(batch.len(), 2);
         texts.push(batch.texts()[0].json.clone());
-        assert!(viewer.next().now_or_never().is_none(), "it is told once");
+        assert!(
+            viewer.next().now_or_never().is_none(),
+            "it gets the news once"
+        );
     }
     assert_eq!(texts[0].as_ptr(), texts[1].as_ptr());
 
@@ -50,7 +53,10 @@ async fn events_whose_notices_were_missed_are_found_in_storage() {
     let other = Journal::start(store, LogQuota::NONE, Arc::default(), LIMIT, Arc::default());
     let mut viewer = live_viewer(&other, 1);
     run.write(vec![line(2)]).await.unwrap();
-    assert!(viewer.next().now_or_never().is_none(), "nobody told it");
+    assert!(
+        viewer.next().now_or_never().is_none(),
+        "its notice was missed"
+    );
     announce::look(&other.store, &other.hub).await;
     let batch = viewer.next().await.unwrap().unwrap();
     assert_eq!(batch[0].seq, 2);
@@ -119,13 +125,13 @@ async fn other_servers_get_the_last_number_of_a_burst_in_few_notices() {
     let last = database.store.event_last(&tenant(), "r").await.unwrap();
     let last = vec![("r".to_owned(), last.unwrap())];
     let mut notices = 1;
-    let told = async {
+    let search = async {
         while listener.next().await.unwrap() != Notice::Events(last.clone()) {
             notices += 1;
         }
     };
-    let told = tokio::time::timeout(LIMIT, told).await;
-    told.expect("the last number is told");
+    let found = tokio::time::timeout(LIMIT, search).await;
+    found.expect("the last number arrives");
     let intervals = begun.elapsed().as_millis() / 20;
     assert!(
         notices <= intervals + 1,

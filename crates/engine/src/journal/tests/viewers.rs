@@ -32,7 +32,7 @@ async fn a_viewer_who_joins_at_any_time_sees_every_event_once() {
                 for number in 0..500 {
                     journal
                         .of(&tenant(), "r", 0)
-                        .tell(vec![line(writer * 1000 + number), line(number)])
+                        .queue(vec![line(writer * 1000 + number), line(number)])
                         .await
                         .unwrap();
                     if number % 50 == 0 {
@@ -223,7 +223,7 @@ async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
 /// The stream contains the reason for the roll-back's delay, and ends when the roll-back has started.
 #[tokio::test]
 async fn the_stream_of_a_failed_run_ends_when_its_roll_back_has_started_or_is_abandoned() {
-    for is_told in [true, false] {
+    for is_reported in [true, false] {
         let (journal, _database) = journal().await;
         store::testing::run_set_roll_back(&journal.store, "r", Some("{}")).await;
         let failed = run_is(RunState::Failed, Some(Ending::Failed));
@@ -234,7 +234,7 @@ async fn the_stream_of_a_failed_run_ends_when_its_roll_back_has_started_or_is_ab
             .unwrap();
         let mut stream = journal.stream(&tenant(), "r", 0);
         assert_eq!(stream.next().await.unwrap().unwrap().len(), 1);
-        if is_told {
+        if is_reported {
             let entry = Entry::RollBack {
                 reason: "the login has ended".into(),
                 wanted: Wanted::NoMore,
@@ -248,6 +248,6 @@ async fn the_stream_of_a_failed_run_ends_when_its_roll_back_has_started_or_is_ab
             store::testing::run_set_roll_back(&journal.store, "r", None).await;
         }
         let rest: Vec<EventBatch> = stream.map(|events| events.unwrap()).collect().await;
-        assert_eq!(rest.len(), usize::from(is_told), "{rest:?}");
+        assert_eq!(rest.len(), usize::from(is_reported), "{rest:?}");
     }
 }

@@ -118,7 +118,7 @@ fn a_forced_run_continues_past_failures_and_reports_them() {
     ]);
     let mut walk = Simulation::of(&steps);
     let settings = Settings {
-        on_failure: OnFailure::GoOn,
+        on_failure: OnFailure::Continue,
         ..walk.run.settings
     };
     walk.run = Run::new(walk.run.graph.clone(), settings);

@@ -18,7 +18,7 @@ impl Transition<'_> {
     pub(super) fn failures_max(&self) -> Option<usize> {
         match self.run.settings.on_failure {
             OnFailure::EndAfter(most) => Some(usize::try_from(most).unwrap_or(usize::MAX).max(1)),
-            OnFailure::EndTheRun | OnFailure::GoOn => None,
+            OnFailure::EndTheRun | OnFailure::Continue => None,
         }
     }
 

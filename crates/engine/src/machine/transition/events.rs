@@ -314,7 +314,7 @@ impl Transition<'_> {
             }
             return;
         }
-        if self.run.settings.on_failure == OnFailure::GoOn {
+        if self.run.settings.on_failure == OnFailure::Continue {
             let all = self
                 .run
                 .reason

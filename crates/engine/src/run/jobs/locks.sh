@@ -25,12 +25,12 @@ busy() {
   done
 }
 until=$(($(date +%s) + $1))
-told=
+reported=
 while [ "$(date +%s)" -le "$until" ]; do
   why=$(busy)
   [ -n "$why" ] || exit 0
-  [ "$why" = "$told" ] || echo "$why"
-  told=$why
+  [ "$why" = "$reported" ] || echo "$why"
+  reported=$why
   sleep 0.5
 done
 exit 1

@@ -123,7 +123,7 @@ impl RunTask {
         });
     }
 
-    /// Ends an attempt where it stands.
+    /// Aborts an attempt.
     pub(super) fn abort(&mut self, step: StepIndex) {
         let Some(active) = self.active.get(&step) else {
             return;

@@ -48,7 +48,7 @@ pub struct RunTask {
     journal: RunJournal,
     /// The time in which this server may act on the run.
     tenure: Arc<Tenure>,
-    /// Ends the task where it stands: the lease is lost, or another server has taken the run.
+    /// Aborts the task: the lease is lost, or another server has taken the run.
     let_go: CancellationToken,
     kind: RunKind,
     deployment: String,
@@ -131,7 +131,7 @@ impl RunTask {
         first: Event,
         after_the_end: impl FnOnce(Option<Arc<RunContext>>, RunState) -> F + Send + 'static,
     ) -> oneshot::Receiver<()> {
-        let (begun, told) = oneshot::channel();
+        let (begun, has_begun) = oneshot::channel();
         let (runs, id, fence) = (self.runs.clone(), self.id.clone(), self.fence);
         let tenure = self.tenure.clone();
         let span = tracing::info_span!("run", run.id = %id, deployment.id = %self.deployment);
@@ -153,14 +153,14 @@ impl RunTask {
             }
             .instrument(span),
         ));
-        told
+        has_begun
     }
 
     async fn drive(&mut self, first: Event, begun: oneshot::Sender<()>) -> Result<RunState> {
         let (stopping, let_go) = (self.core.stopping.clone(), self.let_go.clone());
         self.take(vec![first]).await?;
         // The caller may have dropped the receiver.
-        let _told = begun.send(());
+        let _received = begun.send(());
         while !self.run.state.is_final() {
             let wake = self.run.wake_at().map(until);
             tokio::select! {

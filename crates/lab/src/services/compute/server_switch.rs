@@ -1,5 +1,5 @@
-//! Nova v2.1: actions that take a server from one resting state to another, as a table: from which states each may begin. What
-//! each leads to stands in [`Power`].
+//! Nova v2.1: actions that take a server from one resting state to another, as a table: from which states each may begin. The state
+//! after each is in [`Power`].
 
 use axum::response::Response;
 use serde_json::Value;

@@ -55,7 +55,7 @@ pub(super) fn credentials_hint(method: LoginMethod) -> &'static str {
 pub(super) fn certificate_hint(side: Certificate) -> &'static str {
     match side {
         Certificate::Server => {
-            "Give the authority that signed the cloud's certificate as `cacert` in clouds.yaml, or check that the address has the name that stands in the certificate"
+            "Give the authority that signed the cloud's certificate as `cacert` in clouds.yaml, or check that the certificate is for the name in the address"
         }
         Certificate::Client => {
             "The cloud wants to know who calls: give a certificate that it trusts as `cert` and its key as `key` in clouds.yaml"

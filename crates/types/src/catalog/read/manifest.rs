@@ -314,11 +314,11 @@ impl Reader<'_> {
         self.health_inputs(item, at("health"));
         for output in &item.outputs {
             for word in words(&output.value) {
-                let is_told = word
+                let is_result = word
                     .strip_prefix(STATS)
                     .is_some_and(|name| !name.is_empty());
                 if !matches!(word, "address" | "private_address")
-                    && !is_told
+                    && !is_result
                     && !inputs.contains(&word)
                 {
                     let near = did_you_mean(

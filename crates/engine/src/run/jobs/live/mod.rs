@@ -293,7 +293,7 @@ impl Driver {
             // The execution may have been stopped meanwhile.
             let _ = answer.send(rest);
         }
-        // A loop goes on with its next item.
+        // A loop continues with its next item.
         if let Some(current) = &mut self.current {
             current.silence = SILENCE;
             current.say_at = Instant::now() + SILENCE;
