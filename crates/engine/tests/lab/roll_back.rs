@@ -371,7 +371,7 @@ impl Bench {
 
     /// Waits until the run's reason contains a text.
     async fn until_it_says(&self, run: &str, wanted: &str) {
-        self.until_stored(run, |event| {
+        self.until_event_stored(run, |event| {
             matches!(&event.body, EventBody::Run { reason: Some(reason), .. } if reason.contains(wanted))
         })
         .await;
@@ -382,7 +382,7 @@ impl Bench {
     }
 
     /// Waits for a stored event, even after the end of the run.
-    async fn until_stored(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
+    async fn until_event_stored(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
         self.eventually("the event comes in time", async || {
             let events = self.engine.events(&self.tenant, run, 0, 10_000).await;
             let events = events.unwrap();
