@@ -114,7 +114,7 @@ impl Drop for Place {
 }
 
 async fn check(services: &Services, due: DueCheck) {
-    if let Err(error) = check_and_repair(services, &due).await {
+    if let Err(error) = Box::pin(check_and_repair(services, &due)).await {
         tracing::warn!(
             deployment = due.deployment(),
             "a check or repair failed: {error}"

@@ -226,7 +226,7 @@ impl Engine {
     /// If it is undeployed, or is being checked.
     pub async fn check(&self, actor: &Actor, deployment: &str) -> Result<Check> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
-        let checked = async move { engine.check_deployment(&actor, &id).await };
+        let checked = async move { Box::pin(engine.check_deployment(&actor, &id)).await };
         self.run_to_completion(Box::pin(checked)).await
     }
 

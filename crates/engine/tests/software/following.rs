@@ -19,6 +19,31 @@ async fn backends(bench: &Bench, deployment: &str) -> usize {
     count.unwrap()
 }
 
+/// Deletes a server behind the engine's back.
+async fn lose(bench: &Bench, deployment: &str, name: &str) {
+    let shown = bench.engine.deployment(&bench.tenant, deployment).await;
+    let mut resources = shown.unwrap().resources.into_iter();
+    let server = resources.find(|one| one.name == name).unwrap().physical_id;
+    let (compute, server) = (bench.actor.session.compute(), server.unwrap());
+    compute.server_delete(&server).await.unwrap();
+    bench
+        .eventually("the server is gone", async || {
+            compute.server_get(&server).await.is_err()
+        })
+        .await;
+}
+
+/// Begins to repair what a check has found. Returns the run.
+async fn repair(bench: &Bench, deployment: &str, check: String) -> String {
+    let request = api::RepairRequest {
+        check,
+        ..api::RepairRequest::default()
+    };
+    let engine = &bench.engine;
+    let repair = engine.repair(&bench.actor, deployment, request, bench::facts());
+    repair.await.unwrap().run
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
 async fn a_check_has_a_proxy_forget_a_server_that_is_gone_and_a_repair_brings_both_back() {
@@ -26,68 +51,55 @@ async fn a_check_has_a_proxy_forget_a_server_that_is_gone_and_a_repair_brings_bo
     let template = SITE.replace("10.35.", "10.33.");
     let (started, address) = deploy(&bench, &template, "All backends are healthy").await;
     let deployment = started.deployment.as_str();
-    let shown = async || {
+    let standing = async || {
         let shown = bench.engine.deployment(&bench.tenant, deployment).await;
-        shown.unwrap()
+        shown.map(|it| (it.state, it.last_run)).unwrap()
     };
     let check = async || bench.engine.check(&bench.actor, deployment).await.unwrap();
+    let succeeded = async |run: &str| {
+        let (run, events) = story(&bench, run).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        (run, events)
+    };
     let whole = check().await;
     assert_eq!((whole.findings, whole.following), (Vec::new(), None));
     assert_eq!(backends(&bench, deployment).await, 2);
 
-    let before = shown().await;
-    let server = before
-        .resources
-        .iter()
-        .find(|one| one.name == "web/1/server");
-    let server = server.unwrap().physical_id.clone().unwrap();
-    let compute = bench.actor.session.compute();
-    compute.server_delete(&server).await.unwrap();
-    bench
-        .eventually("the server is gone", async || {
-            compute.server_get(&server).await.is_err()
-        })
-        .await;
+    let before = standing().await;
+    lose(&bench, deployment, "web/1/server").await;
     let found = check().await;
-    let is_gone =
-        |one: &api::Finding| one.resource == "web/1/server" && one.kind == FindingKind::Gone;
-    assert!(found.findings.iter().any(is_gone), "{found:#?}");
+    let mut findings = found.findings.iter();
+    let lost = findings.find(|one| one.resource == "web/1/server");
+    assert_eq!(lost.map(|one| one.kind), Some(FindingKind::Gone));
     let following = found.following.clone().unwrap();
-    let without = following.without.iter();
-    let without: Vec<_> = without
-        .map(|(name, lost)| (name.as_str(), Vec::from_iter(lost)))
-        .collect();
-    assert_eq!(without, [("proxy", vec!["web/1/nginx"])]);
-    let (run, _) = story(&bench, &following.run).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(Vec::from_iter(&following.without["proxy"]), ["web/1/nginx"]);
+    let (run, _) = succeeded(&following.run).await;
     let title = run.command.map(|command| command.title);
-    assert_eq!(
-        title.as_deref(),
-        Some("Configure proxy without web/1/nginx")
-    );
+    let expected = "Configure proxy without web/1/nginx";
+    assert_eq!(title.as_deref(), Some(expected));
     assert_eq!(backends(&bench, deployment).await, 1);
     fetch(&format!("http://{address}")).await;
-    let after = shown().await;
-    assert_eq!(
-        (after.state, after.last_run),
-        (before.state, before.last_run)
-    );
+    assert_eq!(standing().await, before);
 
     // The next check begins no other command.
     let again = check().await;
     assert_eq!(again.following, Some(following));
-    let request = api::RepairRequest {
-        check: again.id,
-        ..api::RepairRequest::default()
-    };
-    let repair = bench
-        .engine
-        .repair(&bench.actor, deployment, request, bench::facts());
-    let (run, _) = story(&bench, &repair.await.unwrap().run).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let run = repair(&bench, deployment, again.id).await;
+    succeeded(&run).await;
     assert_eq!(backends(&bench, deployment).await, 2);
     let whole = check().await;
     assert_eq!((whole.findings, whole.following), (Vec::new(), None));
+
+    // A repair that begins at once does not wait for the command, which has its effect all the same.
+    lose(&bench, deployment, "web/0/server").await;
+    let found = check().await;
+    let run = repair(&bench, deployment, found.id).await;
+    let (_, events) = succeeded(&found.following.unwrap().run).await;
+    let text = "Configuring `proxy` without `web/0/nginx`, which is gone";
+    assert!(is_logged(&events, text));
+    succeeded(&run).await;
+    assert_eq!(backends(&bench, deployment).await, 2);
+    assert_eq!(check().await.findings, []);
     assert!(is_bastion_closed(&bench));
     all_goes(bench, deployment).await;
 }
