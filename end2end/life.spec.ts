@@ -268,6 +268,25 @@ test('a group is scaled from 2 to 5 to 1 behind its proxy, and no request fails 
     await client.stop();
   }
   expect(client.failures).toEqual([]);
+
+  await test.step('a check has the proxy configured without a member that somebody deleted', async () => {
+    await scale(page, deployment, 1, 2);
+    const { resources } = await api<{ resources: { name: string }[] }>(page, 'GET', `/deployments/${deployment}`);
+    const member = resources.map(({ name }) => name).find((name) => /^web\/\d+\/server$/.test(name)) ?? '';
+    await remove(request, `/compute/v2.1/servers/${await idOf(page, deployment, member)}`);
+    await page.goto(`/deployments/${deployment}`);
+    const section = page.getByRole('region', { name: 'Check' });
+    await expect(async () => {
+      await section.getByRole('button', { name: 'Check now' }).click();
+      await expect(section.locator(`[data-finding="${member}"]`)).toContainText('Gone', { timeout: 30_000 });
+    }).toPass({ timeout: 3 * MINUTES });
+    const service = member.replace('server', 'nginx');
+    await expect(section).toContainText(`Software is configured without servers that are gone: proxy without ${service}.`);
+    await shoot(page, 'check-lost-member');
+    await section.getByRole('link', { name: 'See the run' }).click();
+    await expect(page.getByRole('heading', { name: `Configure proxy without ${service}` })).toBeVisible();
+    await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 3 * MINUTES });
+  });
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
   await ended(page, gone.run, 5 * MINUTES);
   expect(await leftovers(request)).toEqual({});

@@ -23,7 +23,8 @@ pub fn software() -> String {
 /// A bench with a deployment whose servers exist and whose software failed. `ssh_timeout` is that of the commands.
 pub async fn bench(ssh_timeout: Duration) -> (Bench, String) {
     let lab = Lab::memory().await.unwrap();
-    let bench = Bench::with_catalog(lab, CATALOG.as_ref(), PATIENCE, ssh_timeout).await;
+    let bench = Bench::with_catalog(lab, CATALOG.as_ref(), PATIENCE, ssh_timeout);
+    let bench = Box::pin(bench).await;
     let started = bench.start(&software()).await;
     bench
         .until_step(&started.run, "web:create", StepState::Succeeded)
