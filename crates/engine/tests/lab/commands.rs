@@ -22,23 +22,21 @@ pub fn software() -> String {
 
 /// A bench with a deployment whose servers exist and whose software failed. `ssh_timeout` is that of the commands.
 pub async fn bench(ssh_timeout: Duration) -> (Bench, String) {
-    let lab = Lab::memory().await.unwrap();
-    let bench = Bench::with_catalog(lab, CATALOG.as_ref(), PATIENCE, ssh_timeout);
-    let bench = Box::pin(bench).await;
-    let started = bench.start(&software()).await;
-    bench
-        .until_step(&started.run, "web:create", StepState::Succeeded)
-        .await;
-    bench
-        .until_step(&started.run, "bastion:open", StepState::Succeeded)
-        .await;
-    bench
-        .engine
-        .cancel(&bench.tenant, &started.run)
-        .await
-        .unwrap();
-    bench.end_of(&started.run).await;
-    (bench, started.deployment)
+    let begun = async {
+        let lab = Lab::memory().await.unwrap();
+        let bench = Bench::with_catalog(lab, CATALOG.as_ref(), PATIENCE, ssh_timeout).await;
+        let started = bench.start(&software()).await;
+        for step in ["web:create", "bastion:open"] {
+            bench
+                .until_step(&started.run, step, StepState::Succeeded)
+                .await;
+        }
+        let cancelled = bench.engine.cancel(&bench.tenant, &started.run).await;
+        cancelled.unwrap();
+        bench.end_of(&started.run).await;
+        (bench, started.deployment)
+    };
+    Box::pin(begun).await
 }
 
 const PAGE: Page = Page {
