@@ -9,8 +9,8 @@
 //! proxies look after these themselves. A component keeps the providers that it cannot be without, and its last one in any
 //! case: a web server without backends would serve its own page instead of an error.
 //!
-//! The check keeps who was configured without whom ([`Following`]). So the next one does not do it again, tries again what
-//! failed, and adds a server again that the cloud lists again. A change of the deployment makes a check outdated, and with it
+//! The check keeps which component was configured without which providers ([`Following`]). So the next one does not do it
+//! again, repeats what failed, and adds a server again that the cloud lists again. A change of the deployment makes a check outdated, and with it
 //! what it has kept.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +38,7 @@ type Missing = BTreeMap<String, BTreeSet<String>>;
 
 impl Engine {
     /// Begins the configuration of the components for which servers have gone, or come back, since the last check. Returns
-    /// what the check keeps. A failure is told at the servers' findings.
+    /// what the check keeps. A failure is described in the servers' findings.
     pub(super) async fn follow(
         &self,
         actor: &Actor,
@@ -83,12 +83,12 @@ impl Engine {
         let catalog = self.catalog_for(&actor.tenant, id).await?;
         let last = before.as_ref().map(|before| before.run.as_str());
         let repeats = self.has_failed(actor, last).await?;
-        let told = before.as_ref().map(|one| one.without.clone());
-        let told = told.unwrap_or_default();
-        let without = missing(&known, &catalog, findings, &told);
-        let names = without.keys().chain(told.keys());
+        let done = before.as_ref().map(|one| one.without.clone());
+        let done = done.unwrap_or_default();
+        let without = missing(&known, &catalog, findings, &done);
+        let names = without.keys().chain(done.keys());
         let components: BTreeSet<&String> = names
-            .filter(|name| repeats || without.get(*name) != told.get(*name))
+            .filter(|name| repeats || without.get(*name) != done.get(*name))
             .collect();
         if components.is_empty() {
             return Ok(before);
@@ -142,15 +142,11 @@ impl Engine {
         Ok(Some(Following { run, without }))
     }
 
-    /// True if a command ended without success.
+    /// True if a command has failed. One that a user cancelled has not.
     async fn has_failed(&self, actor: &Actor, run: Option<&str>) -> Result<bool> {
         let Some(run) = run else { return Ok(false) };
         let row = self.core.store.run_find(&actor.tenant, run).await?;
-        let state = row.map(|row| row.shown.state);
-        Ok(matches!(
-            state,
-            Some(RunState::Failed | RunState::Cancelled)
-        ))
+        Ok(row.is_some_and(|row| row.shown.state == RunState::Failed))
     }
 }
 
@@ -168,12 +164,12 @@ fn kind_of(findings: &[Finding], name: &str) -> Option<FindingKind> {
     finding.map(|finding| finding.kind)
 }
 
-/// The components that have to do without some of their providers. `told` has those that were configured so already.
+/// The components that have to do without some of their providers. `done` has those that were configured so already.
 fn missing(
     known: &ResourceTable,
     catalog: &Catalog,
     findings: &[Finding],
-    told: &Missing,
+    done: &Missing,
 ) -> Missing {
     let entries = known.all();
     let server_of = |name: &str| {
@@ -183,7 +179,7 @@ fn missing(
     let is_lost = |name: &str| match kind_of(findings, &server_of(name)) {
         Some(FindingKind::Gone) => true,
         Some(FindingKind::Broken | FindingKind::NotCompared | FindingKind::InTransition) => {
-            told.values().any(|names| names.contains(name))
+            done.values().any(|names| names.contains(name))
         }
         _ => false,
     };
@@ -196,9 +192,9 @@ fn missing(
     };
     let of_component = |name: &String, entry: &ResourceEntry| {
         let item = catalog.of_type(&entry.spec.resource_type)?;
-        let told = told.get(name);
+        let done = done.get(name);
         if !can_be_configured(name, entry) {
-            return told.cloned();
+            return done.cloned();
         }
         let mut lost = BTreeSet::new();
         for requirement in &item.described.requires {
@@ -210,7 +206,7 @@ fn missing(
                 .unwrap_or(usize::MAX)
                 .max(1);
             if !gone.is_empty() && rest.len() < needed {
-                return told.cloned();
+                return done.cloned();
             }
             lost.extend(gone.into_iter().map(str::to_owned));
         }

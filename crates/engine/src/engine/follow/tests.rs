@@ -68,20 +68,20 @@ fn found(resources: &[(&str, FindingKind)]) -> Vec<Finding> {
 }
 
 /// The components without each of their providers that is gone, after these findings.
-fn after(findings: &[(&str, FindingKind)], told: &Missing) -> Vec<String> {
-    let missing = missing(&farm(), &catalog(), &found(findings), told);
+fn after(findings: &[(&str, FindingKind)], done: &Missing) -> Vec<String> {
+    let missing = missing(&farm(), &catalog(), &found(findings), done);
     let missing = missing.iter();
     missing
         .map(|(name, lost)| format!("{name}: {}", Vec::from_iter(lost.clone()).join(" ")))
         .collect()
 }
 
-fn told(components: &[(&str, &[&str])]) -> Missing {
-    let told = components.iter().map(|(name, lost)| {
+fn without(components: &[(&str, &[&str])]) -> Missing {
+    let without = components.iter().map(|(name, lost)| {
         let lost = lost.iter().map(|&name| name.to_owned());
         ((*name).to_owned(), lost.collect())
     });
-    told.collect()
+    without.collect()
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_component_keeps_its_last_providers() {
     let both = [("a", FindingKind::Gone), ("b", FindingKind::Gone)];
     assert_eq!(after(&both, &Missing::new()), ["names: one two"]);
     // It was configured without one of them before.
-    let before = told(&[("proxy", &["two"])]);
+    let before = without(&[("proxy", &["two"])]);
     assert_eq!(after(&both, &before), ["names: one two", "proxy: two"]);
     let all = ["a", "b", "c"].map(|server| (server, FindingKind::Gone));
     assert!(
@@ -114,7 +114,7 @@ fn a_component_keeps_its_last_providers() {
 fn a_component_that_cannot_be_reached_waits_for_a_later_check() {
     let lost = [("b", FindingKind::Gone), ("gate", FindingKind::Broken)];
     assert!(after(&lost, &Missing::new()).is_empty());
-    let before = told(&[("proxy", &["two"])]);
+    let before = without(&[("proxy", &["two"])]);
     let returned = [("gate", FindingKind::NotCompared)];
     assert_eq!(after(&returned, &before), ["proxy: two"]);
 }
@@ -137,7 +137,7 @@ fn a_server_that_is_powered_off_cannot_be_configured() {
 
 #[test]
 fn a_server_that_the_cloud_lists_again_is_taken_in_again() {
-    let before = told(&[("names", &["two"]), ("proxy", &["two"])]);
+    let before = without(&[("names", &["two"]), ("proxy", &["two"])]);
     for unclear in [FindingKind::NotCompared, FindingKind::Broken] {
         let unclear = [("b", unclear)];
         assert_eq!(after(&unclear, &before), ["names: two", "proxy: two"]);
@@ -147,7 +147,7 @@ fn a_server_that_the_cloud_lists_again_is_taken_in_again() {
 
 #[test]
 fn the_title_of_the_command_names_one_of_each_and_counts_several() {
-    let all = told(&[("names", &["two", "three"]), ("proxy", &["two"])]);
+    let all = without(&[("names", &["two", "three"]), ("proxy", &["two"])]);
     let of = |names: &[&str], without: &Missing| {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         title(&names.iter().collect(), without)
