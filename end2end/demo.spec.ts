@@ -20,6 +20,7 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
   test.setTimeout(15 * 60_000);
   await login(page);
   await newDesign(page);
+  let nginx = '';
 
   await test.step('draw', async () => {
     const network = await add(page, 'Network', { x: 0.4, y: 0.35 });
@@ -27,7 +28,7 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
     const edge = await add(page, 'Public server', { on: node(page, network), x: 0.25, y: 0.6 });
     const web = await add(page, 'Private server', { on: node(page, network), x: 0.85, y: 0.6 });
     await tab(page, 'Catalogue');
-    const nginx = await add(page, 'nginx', { on: node(page, web), x: 0.5, y: 0.5 });
+    nginx = await add(page, 'nginx', { on: node(page, web), x: 0.5, y: 0.5 });
     const balancer = await add(page, 'HAProxy', { on: node(page, edge), x: 0.5, y: 0.5 });
     for (const server of [edge, web]) {
       const form = await inspect(page, server);
@@ -81,6 +82,10 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
     const check = page.getByRole('region', { name: 'Check' });
     await expect(check).toContainText('All compared resources are as deployed.', { timeout: 120_000 });
     await expect(web).toContainText('Healthy');
+    await node(page, nginx).click();
+    const beside = page.getByRole('group', { name: 'Service' });
+    await expect(beside).toContainText('Healthy');
+    await expect(beside).toContainText('8080/tcp');
     await shoot(page, 'deployment');
     expect(url).toBeTruthy();
     await expect(async () => {

@@ -1,4 +1,5 @@
-//! Operations on a deployment: scaling, checks, repairs, commands, consoles, and the standing permission.
+//! Operations on a deployment: scaling, checks, repairs, commands, consoles, and the standing permission. Also what is known
+//! of a resource beside its operations: the last check's finding, and its service.
 //!
 //! The page of a deployment shows them all. The designer offers them for a design that was opened from a deployment, and
 //! both use the same dialogs.
@@ -11,3 +12,4 @@ pub mod permission;
 pub mod permission_form;
 pub mod proposal;
 pub mod resource;
+pub mod service;

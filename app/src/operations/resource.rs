@@ -13,6 +13,7 @@ use super::{
     },
     console::ConsoleDialog,
     groups::{ScaleDialog, is_locked},
+    service::ServiceNote,
 };
 use crate::{
     links,
@@ -258,7 +259,8 @@ pub fn OperationDialogs(
     }
 }
 
-/// The finding of the last check on a resource, and buttons for the operations that apply. Nothing without both.
+/// The finding of the last check on a resource, its service, and buttons for the operations that apply. Nothing without
+/// all three.
 #[component]
 pub fn ResourceOperations(
     /// The page's operations.
@@ -288,6 +290,7 @@ pub fn ResourceOperations(
     };
     view! {
         <FindingNote deployment=operations.deployment name />
+        <ServiceNote deployment=operations.deployment name />
         {buttons}
     }
 }

@@ -1,12 +1,12 @@
 //! The services of a deployment: what its software offers, where, and whether it is healthy.
 
-use api::{Deployment, DeploymentState, Service, ServicePort, ServiceState};
+use api::{Deployment, DeploymentState, Service};
 use leptos::prelude::*;
 
 use crate::{
     load::Load,
-    time::Ago,
-    ui::{CopyButton, StateBadge, data_table, prose},
+    operations::service,
+    ui::{CopyButton, data_table},
 };
 
 /// The section with the services. Nothing for a deployment without software that offers something.
@@ -34,6 +34,7 @@ pub fn Services(deployment: Load<Deployment>) -> impl IntoView {
 }
 
 fn row(service: Service) -> AnyView {
+    let state = service::state(&service);
     let Service {
         component,
         title,
@@ -41,10 +42,7 @@ fn row(service: Service) -> AnyView {
         address,
         public_address,
         ports,
-        state,
-        text,
-        since,
-        checked,
+        ..
     } = service;
     let name = component.clone();
     let addresses = [public_address, address].into_iter().flatten();
@@ -56,36 +54,14 @@ fn row(service: Service) -> AnyView {
             }
         })
         .collect_view();
-    let word = match state {
-        ServiceState::Healthy => "first answer ",
-        _ => "",
-    };
-    let since = since.map(|time| view! { <span class="meta">{word}<Ago time /></span> });
-    let is_asked = matches!(state, ServiceState::Healthy | ServiceState::Unchecked);
-    let checked = checked.filter(|_| is_asked);
-    let checked =
-        checked.map(|time| view! { <span class="meta">"last answer "<Ago time /></span> });
-    let text = (!text.is_empty()).then(|| view! { <p class="quiet">{prose(&text)}</p> });
     view! {
         <tr data-service=component>
             <td>{name}<p class="quiet">{title}</p></td>
-            <td><div class="service-state"><StateBadge state />{since}{checked}</div>{text}</td>
+            <td>{state}</td>
             <td>{addresses}</td>
-            <td>{ports.iter().map(port).collect_view()}</td>
+            <td>{ports.iter().map(service::port).collect_view()}</td>
             <td>{server}</td>
         </tr>
-    }
-    .into_any()
-}
-
-/// `80/tcp http`.
-fn port(port: &ServicePort) -> AnyView {
-    let provides = port.provides.join(", ");
-    view! {
-        <div>
-            <code>{format!("{}/{}", port.port, port.protocol)}</code>
-            <span class="quiet">" "{provides}</span>
-        </div>
     }
     .into_any()
 }
