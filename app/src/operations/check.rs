@@ -318,9 +318,9 @@ fn followed(following: Following) -> AnyView {
     });
     let components: Vec<String> = components.collect();
     view! {
-        <p class="quiet">
+        <p class="quiet check-followed">
             "Software is configured without servers that are gone: "{prose(&components.join("; "))}". "
-            <a href=format!("/runs/{}", following.run)>"See the run"</a>
+            <a class="link" href=format!("/runs/{}", following.run)>"See the run"</a>
         </p>
     }
     .into_any()
