@@ -33,7 +33,7 @@ pub fn ServiceNote(
         let address = address.map(|address| view! { <code class="id">{address.clone()}</code> });
         let ports = service.ports.iter().map(port).collect_view();
         Some(view! {
-            <div class="service-note" role="group" aria-label="Service" data-service=service.component.clone()>
+            <div class="service-note" role="group" aria-label="Service">
                 {state(&service)}
                 {address}
                 {ports}

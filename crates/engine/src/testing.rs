@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hot::{expr::Expr, template::Marks};
 use planner::workflow::{Origin, ResourceSpec, Step, StepKind, Workflow};
+use store::ResourceRow;
 
 /// A step for the resource before the colon.
 pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
@@ -52,5 +53,23 @@ pub fn resource<'a>(
         deletion_policy: Default::default(),
         external_id: None,
         version: None,
+    }
+}
+
+/// A recorded resource that is ready, without an id and values.
+pub fn row(name: &str, spec: ResourceSpec) -> ResourceRow {
+    ResourceRow {
+        name: name.into(),
+        spec,
+        physical_id: None,
+        reference: None,
+        attributes: Default::default(),
+        state: api::ResourceState::Ready,
+        incarnation: 0,
+        made_from: BTreeMap::new(),
+        made_with: None,
+        tried: Default::default(),
+        read_at: None,
+        health: None,
     }
 }

@@ -143,24 +143,11 @@ mod tests {
     use hot::expr::Expr;
 
     use super::*;
-    use crate::testing::resource;
+    use crate::testing::{self, resource};
 
     fn row(name: &str, host: Option<&str>) -> ResourceRow {
         let host = host.map(|host| ("host", Expr::GetResource(host.into())));
-        ResourceRow {
-            name: name.into(),
-            spec: resource("Stackloom::Catalog::nginx", host),
-            physical_id: None,
-            reference: None,
-            attributes: Default::default(),
-            state: api::ResourceState::Ready,
-            incarnation: 0,
-            made_from: Default::default(),
-            made_with: None,
-            tried: Default::default(),
-            read_at: None,
-            health: None,
-        }
+        testing::row(name, resource("Stackloom::Catalog::nginx", host))
     }
 
     #[test]

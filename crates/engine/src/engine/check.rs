@@ -418,7 +418,7 @@ mod tests {
     use hot::expr::Expr;
 
     use super::*;
-    use crate::testing::resource;
+    use crate::testing::{resource, row};
 
     fn finding(resource: &str, kind: FindingKind) -> Finding {
         Finding {
@@ -432,20 +432,7 @@ mod tests {
 
     fn on(server: &str, name: &str) -> ResourceRow {
         let host = ("host", Expr::GetResource(server.into()));
-        ResourceRow {
-            name: name.into(),
-            spec: resource("Stackloom::Catalog::nginx", [host]),
-            physical_id: None,
-            reference: None,
-            attributes: Default::default(),
-            state: ResourceState::Ready,
-            incarnation: 0,
-            made_from: BTreeMap::new(),
-            made_with: None,
-            tried: Default::default(),
-            read_at: None,
-            health: None,
-        }
+        row(name, resource("Stackloom::Catalog::nginx", [host]))
     }
 
     #[test]

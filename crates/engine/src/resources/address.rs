@@ -325,28 +325,18 @@ fn in_url(address: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use api::ResourceState;
+    use store::ResourceRow;
     use types::catalog::Output;
 
     use super::*;
-    use store::ResourceRow;
-
-    use crate::testing::resource;
+    use crate::testing::{self, resource};
 
     fn row(name: &str, spec: planner::workflow::ResourceSpec, attributes: Value) -> ResourceRow {
         ResourceRow {
-            read_at: None,
-            health: None,
-            name: name.into(),
-            spec,
             physical_id: Some(format!("id-{name}")),
             reference: Some(json!(format!("id-{name}"))),
             attributes: attributes.as_object().cloned().unwrap_or_default(),
-            state: ResourceState::Ready,
-            incarnation: 0,
-            made_from: BTreeMap::new(),
-            made_with: None,
-            tried: Map::new(),
+            ..testing::row(name, spec)
         }
     }
 

@@ -172,29 +172,17 @@ pub(super) fn tasks(names: &BTreeMap<String, IpAddr>) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use api::ResourceState;
-    use serde_json::Map;
     use store::ResourceRow;
 
     use super::*;
-    use crate::testing::resource;
+    use crate::testing::{self, resource};
 
     const NGINX: &str = "Stackloom::Catalog::nginx";
 
     fn row(name: &str, spec: ResourceSpec, attributes: Value) -> ResourceRow {
         ResourceRow {
-            name: name.into(),
-            spec,
-            physical_id: None,
-            reference: None,
             attributes: attributes.as_object().cloned().unwrap_or_default(),
-            state: ResourceState::Ready,
-            incarnation: 0,
-            made_from: BTreeMap::new(),
-            made_with: None,
-            tried: Map::new(),
-            read_at: None,
-            health: None,
+            ..testing::row(name, spec)
         }
     }
 

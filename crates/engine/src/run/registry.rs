@@ -63,26 +63,16 @@ mod tests {
 
     use hot::expr::Expr;
     use planner::workflow::ResourceSpec;
-    use serde_json::Map;
     use store::ResourceRow;
 
     use super::*;
-    use crate::testing::resource;
+    use crate::testing::{self, resource};
 
     fn row(name: &str, spec: ResourceSpec, state: ResourceState, attributes: Value) -> ResourceRow {
         ResourceRow {
-            name: name.into(),
-            spec,
-            physical_id: None,
-            reference: None,
             attributes: attributes.as_object().cloned().unwrap_or_default(),
             state,
-            incarnation: 0,
-            made_from: BTreeMap::new(),
-            made_with: None,
-            tried: Map::new(),
-            read_at: None,
-            health: None,
+            ..testing::row(name, spec)
         }
     }
 

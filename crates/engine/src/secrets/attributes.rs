@@ -147,7 +147,7 @@ mod tests {
     use zeroize::Zeroizing;
 
     use super::*;
-    use crate::secrets::KeySource;
+    use crate::{secrets::KeySource, testing};
 
     #[test]
     fn a_sealed_attribute_opens_for_its_own_resource_only() {
@@ -162,18 +162,9 @@ mod tests {
         assert!(!json!(stored).to_string().contains("s3cret"));
         assert_eq!(stored["plain"], 1);
         let row = |name: &str| ResourceRow {
-            read_at: None,
-            health: None,
-            name: name.into(),
-            spec: crate::testing::resource("OS::Heat::RandomString", []),
-            physical_id: None,
             reference: Some(seal(&key, "d1", "password", "", &json!("s3cret"))),
             attributes: stored.clone(),
-            incarnation: 0,
-            made_from: Default::default(),
-            made_with: None,
-            tried: Map::new(),
-            state: api::ResourceState::Ready,
+            ..testing::row(name, testing::resource("OS::Heat::RandomString", []))
         };
         let rows = open(&key, "d1", vec![row("password"), row("other")]);
         assert_eq!(rows[0].attributes, attributes);

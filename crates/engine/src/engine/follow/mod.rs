@@ -10,8 +10,8 @@
 //! case: a web server without backends would serve its own page instead of an error.
 //!
 //! The check keeps which component was configured without which providers ([`Following`]). So the next one does not do it
-//! again, repeats what failed, and adds a server again that the cloud lists again. A change of the deployment makes a check outdated, and with it
-//! what it has kept.
+//! again, repeats what failed, and adds a server again that the cloud lists again. A change of the deployment makes a check
+//! outdated, and with it what it has kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +48,10 @@ impl Engine {
     ) -> Option<Following> {
         let before = row.shown.present_check();
         let before = before.and_then(|check| check.following.clone());
+        let mut kinds = findings.iter().map(|one| one.kind);
+        if before.is_none() && !kinds.any(|kind| kind == FindingKind::Gone) {
+            return None;
+        }
         let begun = self.begin_following(actor, row, resources, findings, before.clone());
         match begun.await {
             Ok(following) => following,
@@ -69,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// What the check keeps, after the command for what has changed has begun.
+    /// The content of the next check, after the command for what has changed has begun.
     async fn begin_following(
         &self,
         actor: &Actor,

@@ -1,27 +1,16 @@
 use std::path::Path;
 
 use hot::expr::Expr;
-use serde_json::Value;
 
 use super::*;
-use crate::testing::resource;
+use crate::testing::{self, resource};
 
 /// Three servers with a web page each, and on a fourth one a proxy of two of them and a name server for all.
 fn farm() -> ResourceTable {
     let row =
         |name: &str, resource_type: &str, properties: Vec<(&'static str, Expr)>| ResourceRow {
-            name: name.into(),
-            spec: resource(resource_type, properties),
             physical_id: Some(format!("id of {name}")),
-            reference: Some(Value::from(name)),
-            attributes: Default::default(),
-            state: ResourceState::Ready,
-            incarnation: 0,
-            made_from: BTreeMap::new(),
-            made_with: None,
-            tried: Default::default(),
-            read_at: None,
-            health: None,
+            ..testing::row(name, resource(resource_type, properties))
         };
     let of = |name: &str| Expr::GetResource(name.into());
     let list = |names: &[&str]| Expr::List(names.iter().map(|name| of(name)).collect());

@@ -199,7 +199,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::resource;
+    use crate::testing::{self, resource};
 
     fn row<'a>(
         (name, id): (&str, &str),
@@ -207,18 +207,8 @@ mod tests {
         properties: impl IntoIterator<Item = (&'a str, Expr)>,
     ) -> ResourceRow {
         ResourceRow {
-            name: name.into(),
-            spec: resource(resource_type, properties),
             physical_id: Some(id.into()),
-            reference: None,
-            attributes: Default::default(),
-            state: ResourceState::Ready,
-            incarnation: 0,
-            made_from: Default::default(),
-            made_with: None,
-            tried: Default::default(),
-            read_at: None,
-            health: None,
+            ..testing::row(name, resource(resource_type, properties))
         }
     }
 

@@ -306,7 +306,7 @@ mod tests {
     use store::ResourceRow;
 
     use super::*;
-    use crate::testing::resource;
+    use crate::testing::{resource, row};
 
     fn ended(status: &str, errors: &str) -> Result<(), String> {
         let results = [(STATUS, status), (ERRORS, errors)];
@@ -325,31 +325,18 @@ mod tests {
 
     /// A web server's page and its server, with this id.
     fn page_on(id: &str, state: ResourceState, made_from: &str) -> ResourceTable {
-        let row = |name: &str, spec, state| ResourceRow {
-            name: name.into(),
-            spec,
-            physical_id: None,
-            reference: None,
-            attributes: Map::new(),
-            state,
-            incarnation: 0,
-            made_from: BTreeMap::new(),
-            made_with: None,
-            tried: Map::new(),
-            read_at: None,
-            health: None,
-        };
         let host = ("host", Expr::GetResource("web".into()));
         let nginx = resource("Stackloom::Catalog::nginx", [host]);
         ResourceTable::of(vec![
             ResourceRow {
                 physical_id: Some(id.into()),
                 reference: Some(json!(id)),
-                ..row("web", resource("OS::Nova::Server", []), state)
+                state,
+                ..row("web", resource("OS::Nova::Server", []))
             },
             ResourceRow {
                 made_from: BTreeMap::from([("host".to_owned(), json!(made_from))]),
-                ..row("page", nginx, ResourceState::Ready)
+                ..row("page", nginx)
             },
         ])
     }
