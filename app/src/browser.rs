@@ -354,7 +354,7 @@ pub fn focus(id: &str) {
 
 /// Moves the focus to the deepest element on a dotted path, such as `field-rules.0.protocol`, `field-rules.0` or
 /// `field-rules`.
-pub fn focus_deepest(id: &str) {
+fn focus_deepest(id: &str) {
     let Some(document) = document() else { return };
     let mut id = id;
     loop {
@@ -366,6 +366,24 @@ pub fn focus_deepest(id: &str) {
         };
         id = shorter;
     }
+}
+
+/// Moves the focus to the deepest element on a dotted path once the element is built, after `milliseconds`. A user who has
+/// moved the focus in the meantime keeps it.
+pub fn focus_later(id: String, milliseconds: i32) {
+    let focused = || document().and_then(|document| document.active_element());
+    let before = focused();
+    after_ms(milliseconds, move || {
+        // The focus also leaves elements that are removed, such as the button of a dialog.
+        let has_moved = before.as_ref().is_some_and(|before| {
+            before.tag_name() != "BODY"
+                && before.is_connected()
+                && focused().as_ref() != Some(before)
+        });
+        if !has_moved {
+            focus_deepest(&id);
+        }
+    });
 }
 
 /// Scrolls the list around an option as little as possible, so that the option is visible.

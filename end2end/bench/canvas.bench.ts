@@ -145,13 +145,17 @@ async function idle(page: Page, session: CDPSession): Promise<void> {
   await nextFrame(page);
 }
 
-/** Milliseconds of one step, on average. */
-async function perStep(page: Page, session: CDPSession, step: (index: number) => Promise<void>): Promise<number> {
+/** A move or a wheel of the mouse, without the script by which Playwright waits in the page for each. */
+function mouse(session: CDPSession, type: 'mouseMoved' | 'mouseWheel', at: Point, more: object): Promise<unknown> {
+  return session.send('Input.dispatchMouseEvent', { type, ...at, ...more });
+}
+
+/** Milliseconds of one step, on average. The browser handles a move or a wheel at the start of a frame and answers then, so
+ *  each step has one frame. */
+async function perStep(page: Page, session: CDPSession, step: (index: number) => Promise<unknown>): Promise<number> {
   const before = await busy(session);
-  for (let index = 1; index <= STEPS; index += 1) {
-    await step(index);
-    await nextFrame(page);
-  }
+  for (let index = 1; index <= STEPS; index += 1) await step(index);
+  await nextFrame(page);
   return ((await busy(session)) - before) / STEPS;
 }
 
@@ -167,10 +171,11 @@ async function gesture(page: Page, session: CDPSession, from: Point, button: 'le
   // The beginning of the gesture is not a step.
   await page.mouse.move(from.x + 8, from.y + 8);
   await nextFrame(page);
-  return perStep(page, session, (index) => {
-    const to = around(from, index);
-    return page.mouse.move(to.x, to.y);
-  });
+  const held = { button, buttons: button === 'left' ? 1 : 4 };
+  const figure = await perStep(page, session, (index) => mouse(session, 'mouseMoved', around(from, index), held));
+  // The release is where Playwright has moved the mouse to.
+  await page.mouse.move(from.x, from.y);
+  return figure;
 }
 
 /** Zooms to 1 with a node in the middle of the canvas. */
@@ -210,7 +215,8 @@ async function measure(page: Page, subject: Subject, count: number): Promise<Rec
   figures['pan, all in view'] = await gesture(page, session, middle, 'middle');
   await page.mouse.up({ button: 'middle' });
   await page.mouse.move(middle.x, middle.y);
-  figures['zoom'] = await perStep(page, session, (index) => page.mouse.wheel(0, index % 8 < 4 ? -20 : 20));
+  figures['zoom'] = await perStep(page, session, (index) =>
+    mouse(session, 'mouseWheel', middle, { deltaX: 0, deltaY: index % 8 < 4 ? -20 : 20 }));
   await subject.fit(page);
   await idle(page, session);
 

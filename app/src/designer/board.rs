@@ -25,6 +25,8 @@ use wasm_bindgen::JsCast;
 
 use super::{
     arranging::{ArrangingNotice, arranged},
+    icon_images::IconImages,
+    inks::InkProbes,
     lines::{Labels, Lines},
     nodes::Nodes,
     painted::Painted,
@@ -117,6 +119,7 @@ pub fn Board(
         eligible: Signal::stored(None),
         others: Signal::stored(HashMap::new()),
         types: types.into(),
+        icons: IconImages::new(),
         fold: None,
         editable: false,
     };
@@ -234,6 +237,7 @@ pub fn Board(
             on:focusin=move |event| if let Some(name) = surface::node_of(&event) { scene.focus(&name) }
         >
             <ArrangingNotice is_arranging />
+            <InkProbes inks=stage.icons.inks />
             <Painted scene stage view size />
             <div
                 class="viewport" data-testid="viewport" data-far=move || is_far.get().then_some("true")

@@ -1,4 +1,4 @@
-//! Sprite icons of resource types.
+//! Sprite icons of resource types, and their hues.
 //!
 //! The longest matching prefix is used, so that the entry of a type has precedence over the entry of its service. Types
 //! without an entry get the icon of their category. Names without a service (`web.yaml`) are nested templates.
@@ -60,6 +60,18 @@ const ICONS: [(&str, &str); 52] = [
     ("Stackloom::SSHKey", "key-round"),
     ("Stackloom::Catalog::", "blocks"),
 ];
+
+/// The attribute value for the hue of a category.
+pub fn hue(category: Category) -> &'static str {
+    match category {
+        Category::Compute => "compute",
+        Category::Network => "network",
+        Category::Security => "security",
+        Category::Storage => "storage",
+        Category::Software => "software",
+        Category::Orchestration => "orchestration",
+    }
+}
 
 /// Name of a type's icon. An empty type gets the icon of the Internet.
 pub fn icon_name(resource_type: &str, category: Category) -> &'static str {

@@ -3,6 +3,7 @@
 use canvas::{
     drawing::{Edge, EdgeKind},
     edges::{Line, has_label},
+    geometry::CanvasPoint,
 };
 use leptos::prelude::*;
 
@@ -21,7 +22,7 @@ pub fn Lines(
             <For each=move || scene.edges.get() key=identity let:edge>
                 {scene.line(&edge.id).map(|signals| move || {
                     let (edge, line) = (edge.clone(), signals.line.clone());
-                    signals.shown.get().then(|| view! { <LineView edge line stage /> })
+                    signals.shown.get().then(|| view! { <LineView edge line scene stage /> })
                 })}
             </For>
         </svg>
@@ -100,13 +101,25 @@ fn word(kind: EdgeKind) -> &'static str {
 }
 
 #[component]
-fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView {
+fn LineView(edge: Edge, line: ArcRwSignal<Line>, scene: Scene, stage: Stage) -> impl IntoView {
     let kind = edge.kind;
     let path = {
         let line = line.clone();
         Memo::new(move |_| line.with(|line| line.path.clone()))
     };
-    let end = Memo::new(move |_| line.with(Line::end));
+    let end = {
+        let line = line.clone();
+        Memo::new(move |_| line.with(Line::end))
+    };
+    // The elements that a press hits stay in their places during a drag: nothing is pressed then.
+    let pressed = Memo::new(move |last: Option<&(String, CanvasPoint)>| {
+        scene.outdated.track();
+        match last {
+            Some(last) if scene.is_dragged() => last.clone(),
+            _ => line.with(|line| (line.path.clone(), line.end())),
+        }
+    });
+    let pressed_end = move || pressed.with(|(_, end)| *end);
     // A line of a reference is selected by its id.
     let own_id = (stage.editable && !edge.ghost).then(|| edge.id.clone());
     let name = edge.resource.clone().or(own_id);
@@ -145,10 +158,10 @@ fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView 
             data-state=state.map(|state| move || state.get())
         >
             <title>{title}</title>
-            <path class="line-hit" d=move || path.get() />
+            <path class="line-hit" d=move || pressed.with(|(path, _)| path.clone()) />
             <path class="line-ink" d=move || path.get() />
             {movable_end.map(|id| view! {
-                <circle class="line-end" r="9" data-end=id cx=move || end.get().x.to_string() cy=move || end.get().y.to_string() />
+                <circle class="line-end" r="9" data-end=id cx=move || pressed_end().x.to_string() cy=move || pressed_end().y.to_string() />
             })}
             <circle
                 class="line-pin" r="3.5"

@@ -27,7 +27,9 @@ mod grip;
 mod header;
 mod history;
 mod hover;
+mod icon_images;
 mod icons;
+mod inks;
 mod inspector;
 mod kept_history;
 pub(crate) mod later;
@@ -51,6 +53,7 @@ mod scene;
 mod stage;
 mod store;
 pub mod surface;
+mod type_icon;
 mod view;
 
 use std::{collections::BTreeMap, sync::Arc};

@@ -10,67 +10,19 @@ use canvas::{
 };
 use hot::template::members::{GROUP, INSTANCE_GROUP, SCALING_GROUP};
 use leptos::prelude::*;
-use types::Category;
 
 use super::{
     contents::{FoldButton, MemberCount},
-    icons::icon_name,
+    icon_images::IconImage,
+    icons::{hue, icon_name},
     scene::{NodeKey, NodeSignals, Scene},
     stage::Stage,
+    type_icon::TypeIcon,
 };
-use crate::{
-    browser,
-    ui::{
-        Icon,
-        state::{icon_of, look_of},
-    },
+use crate::ui::{
+    Icon,
+    state::{icon_of, look_of},
 };
-
-/// The attribute value for the hue of a category.
-pub fn hue(category: Category) -> &'static str {
-    match category {
-        Category::Compute => "compute",
-        Category::Network => "network",
-        Category::Security => "security",
-        Category::Storage => "storage",
-        Category::Software => "software",
-        Category::Orchestration => "orchestration",
-    }
-}
-
-/// Icon of a type in its hue. Catalogue items have their own icons.
-#[component]
-pub fn TypeIcon(
-    /// The resource type.
-    #[prop(into)]
-    resource_type: String,
-    /// The category, which decides the hue.
-    category: Category,
-    /// Access to the icons of catalogue items.
-    stage: Stage,
-) -> impl IntoView {
-    let name = icon_name(&resource_type, category);
-    let own = Memo::new(move |_| {
-        stage.types.with(|types| {
-            types
-                .get(&resource_type)?
-                .component
-                .as_ref()
-                .map(|item| item.icon.clone())
-        })
-    });
-    view! {
-        <span class="chip-icon" data-category=hue(category) aria-hidden="true">
-            {move || match own.get().filter(|svg| !svg.is_empty()) {
-                // Rendered as an image, so that scripts in an author's SVG cannot run.
-                Some(svg) => view! {
-                    <img class="type-svg" alt="" draggable="false" src=format!("data:image/svg+xml,{}", browser::encode(&svg)) />
-                }.into_any(),
-                None => view! { <Icon name=name /> }.into_any(),
-            }}
-        </span>
-    }
-}
 
 /// All nodes of a scene.
 #[component]
@@ -445,6 +397,16 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
     };
     let is_off = part.off.is_some();
     let icon = icon_name(&part.resource_type, part.category);
+    let category = hue(part.category);
+    let ink = Memo::new(move |_| {
+        if tally.get().all() > 0 || look_of(&state.get()).0 == "failed" {
+            "state-failed"
+        } else if selected.get() {
+            "on-accent"
+        } else {
+            category
+        }
+    });
     let data_node = (!stage.editable || part.ghost.is_none()).then(|| part.name.clone());
     // A subnet displays its range. Its ghost and all other parts are icons.
     let word = (words && part.resource_type == types::SUBNET).then(|| part.label.clone());
@@ -453,7 +415,7 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
             class="tag"
             data-node=data_node
             data-name=part.name
-            data-category=hue(part.category)
+            data-category=category
             data-ghost=part.ghost.is_some().then_some("true")
             data-off=move || (is_off && (stage.editable || state.get() == "idle")).then_some("true")
             data-selected=move || selected.get().to_string()
@@ -467,7 +429,7 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
         >
             {match word {
                 Some(word) => view! { <span class="mono">{word}</span> }.into_any(),
-                None => view! { <Icon name=icon /> }.into_any(),
+                None => view! { <IconImage icons=stage.icons name=icon ink /> }.into_any(),
             }}
         </span>
     }

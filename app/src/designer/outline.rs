@@ -3,7 +3,10 @@
 use canvas::drawing::{Drawing, Edge, Node, Part};
 use leptos::prelude::*;
 
-use super::{icons::icon_name, nodes::hue, store::Workspace};
+use super::{
+    icons::{hue, icon_name},
+    store::Workspace,
+};
 use crate::ui::Icon;
 
 /// All resources, each below the one that contains or owns it.

@@ -10,11 +10,11 @@ use wasm_bindgen::JsCast;
 
 use super::{
     hover,
-    nodes::TypeIcon,
     outline::{self, Outline},
     stage::Stage,
     store::Workspace,
     surface,
+    type_icon::TypeIcon,
 };
 use crate::{browser, ui::Icon};
 

@@ -16,10 +16,10 @@ use leptos::{ev, html, prelude::*};
 use types::Category;
 
 use super::{
-    nodes::TypeIcon,
     overlay::{Picker, Purpose},
     store::Workspace,
     surface,
+    type_icon::TypeIcon,
 };
 use crate::{
     browser,

@@ -13,6 +13,8 @@ use hot::diagnostic::Severity;
 use leptos::prelude::*;
 use types::Registry;
 
+use super::icon_images::IconImages;
+
 /// Number of problems of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -66,6 +68,8 @@ pub struct Stage {
     pub others: Signal<HashMap<String, Arc<str>>>,
     /// The resource types, for the icons of catalogue items.
     pub types: Signal<Arc<Registry>>,
+    /// Images of the icons of resource types.
+    pub icons: IconImages,
     /// Folds a frame to a card, or unfolds it, by name. `None` on read-only boards.
     pub fold: Option<Callback<String>>,
     /// True if nodes can be dragged and connected.

@@ -15,6 +15,7 @@ use super::{
     forms::{MenuPanel, Over},
     gesture::{Pointer, PressTarget},
     grip::StartGrip,
+    inks::InkProbes,
     lines::{Labels, Lines},
     nodes::Nodes,
     painted::Painted,
@@ -244,6 +245,7 @@ pub fn Canvas(
             on:dragstart=|event| event.prevent_default()
         >
             <Backdrop workspace />
+            <InkProbes inks=stage.icons.inks />
             <Painted scene=workspace.scene stage view=workspace.view size />
             <div
                 class="viewport" data-testid="viewport" data-far=move || is_far.get().then_some("true")

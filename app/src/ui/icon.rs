@@ -24,6 +24,11 @@ const fn hash(before: u64, bytes: &[u8]) -> u64 {
     hash
 }
 
+/// Address of the sprite.
+pub(super) fn address() -> String {
+    format!("/pkg/icons.svg?v={VERSION:x}")
+}
+
 /// One icon, hidden from screen readers. Its meaning is in the text beside it or in the control's label.
 #[component]
 pub fn Icon(
@@ -33,7 +38,7 @@ pub fn Icon(
 ) -> impl IntoView {
     view! {
         <svg class="icon" aria-hidden="true">
-            <use href=format!("/pkg/icons.svg?v={VERSION:x}#{name}")></use>
+            <use href=format!("{}#{name}", address())></use>
         </svg>
     }
 }

@@ -16,6 +16,7 @@ pub mod prose;
 pub mod secret;
 pub mod shortcuts;
 pub mod skeleton;
+pub mod sprite;
 pub mod starter_card;
 pub mod state;
 pub mod table;

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{
     designer::{
-        nodes::TypeIcon,
         store::{Drawer, Workspace},
+        type_icon::TypeIcon,
     },
     operations::resource::ResourceOperations,
     ui::Icon,

@@ -27,7 +27,7 @@ use leptos::prelude::*;
 
 pub use self::preview::FormPreview;
 use self::{connection::ConnectionInspector, form::Form, several::SeveralInspector};
-use super::{files::Files, nodes::TypeIcon, store::Workspace};
+use super::{files::Files, store::Workspace, type_icon::TypeIcon};
 use crate::browser;
 
 /// The content of the inspector.
@@ -54,7 +54,7 @@ pub fn Inspector(
         // Until the inspector was loaded, the user may have gone on, and types elsewhere.
         let is_late = before.is_none() && browser::text_field_has_focus();
         if !is_late {
-            browser::after_ms(next.after_ms, move || browser::focus_deepest(&next.id));
+            browser::focus_later(next.id, next.after_ms);
         }
     });
     move || match (lead.get(), is_several.get()) {

@@ -32,8 +32,7 @@ pub(super) fn PairsControl(
             && form.apply(&field, edit)
         {
             input.set_value("");
-            let id = form.id_of(&format!("{}.{key}", field.name));
-            browser::after_ms(50, move || browser::focus(&id));
+            browser::focus_later(form.id_of(&format!("{}.{key}", field.name)), 50);
         }
     };
     let on_key = move |event: ev::KeyboardEvent| {

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use types::Category;
 
 use super::{context::FormContext, field::field_view, field_list::FieldList, form::fields_of};
-use crate::designer::{nodes::TypeIcon, store::Workspace};
+use crate::designer::{store::Workspace, type_icon::TypeIcon};
 
 /// The read-only form of a component: its head and its fields. It can be inside another form.
 #[component]

@@ -43,8 +43,7 @@ pub(super) fn TableControl(
                 && form.apply(&field, edit)
             {
                 opened.set(Some(index));
-                let id = form.id_of(&format!("{name}.{index}"));
-                browser::after_ms(50, move || browser::focus(&id));
+                browser::focus_later(form.id_of(&format!("{name}.{index}")), 50);
             }
         })
     };

@@ -8,16 +8,16 @@ use canvas::{
     viewport::Viewport,
 };
 use wasm_bindgen::JsCast;
-use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
-
-use super::{
-    eye::{Eye, Look, Rank},
-    inks::Inks,
+use web_sys::{
+    CanvasRenderingContext2d, HtmlCanvasElement, ImageBitmapRenderingContext, OffscreenCanvas,
 };
+
+use super::eye::{Eye, Look, Rank};
 use crate::{
     browser,
     designer::{
-        nodes::hue,
+        icons::hue,
+        inks::Inks,
         scene::{Dragged, Scene},
         stage::Aim,
     },
@@ -42,6 +42,8 @@ pub enum Layer {
 /// A context in the space of the canvas.
 pub struct Brush<'a> {
     context: CanvasRenderingContext2d,
+    /// Where the layer is painted, and the element that shows it as an image. `None` if it is painted on its element.
+    image: Option<(OffscreenCanvas, ImageBitmapRenderingContext)>,
     inks: &'a Inks,
     view: Viewport,
     visible: Rect,
@@ -49,15 +51,17 @@ pub struct Brush<'a> {
 
 impl<'a> Brush<'a> {
     /// A brush on the cleared element, which is larger than the view by a margin in CSS pixels.
+    ///
+    /// The still layer is an image: without a graphics processor, the browser copies an element with a context of its own
+    /// at each frame.
     pub fn on(
         canvas: &HtmlCanvasElement,
+        layer: Layer,
         view: Viewport,
         size: Size,
         margin: f64,
         inks: &'a Inks,
     ) -> Option<Self> {
-        let context = canvas.get_context("2d").ok()??;
-        let context: CanvasRenderingContext2d = context.dyn_into().ok()?;
         let dense = browser::window().map_or(1.0, |window| window.device_pixel_ratio());
         // The casts are of whole numbers of pixels, far below the limit.
         let pixels = |length: f64| (length * dense).round() as u32;
@@ -65,10 +69,20 @@ impl<'a> Brush<'a> {
             pixels(size.width + 2.0 * margin),
             pixels(size.height + 2.0 * margin),
         );
-        if canvas.width() != width || canvas.height() != height {
-            canvas.set_width(width);
-            canvas.set_height(height);
-        }
+        let (context, image) = if layer == Layer::Still {
+            let shown = canvas.get_context("bitmaprenderer").ok()??;
+            let unseen = OffscreenCanvas::new(width, height).ok()?;
+            let context = unseen.get_context("2d").ok()??;
+            (context, Some((unseen, shown.dyn_into().ok()?)))
+        } else {
+            if canvas.width() != width || canvas.height() != height {
+                canvas.set_width(width);
+                canvas.set_height(height);
+            }
+            (canvas.get_context("2d").ok()??, None)
+        };
+        // Both kinds of context have the same methods.
+        let context: CanvasRenderingContext2d = context.unchecked_into();
         // Neither call can fail with finite numbers.
         let _ = context.set_transform(1.0, 0.0, 0.0, 1.0, 0.0, 0.0);
         context.clear_rect(0.0, 0.0, f64::from(width), f64::from(height));
@@ -80,10 +94,20 @@ impl<'a> Brush<'a> {
         let _ = context.set_transform(scale, 0.0, 0.0, scale, x, y);
         Some(Self {
             context,
+            image,
             inks,
             view,
             visible: view.visible(size).grown(margin / view.zoom),
         })
+    }
+
+    /// Shows what is painted.
+    pub fn show(&self) {
+        if let Some((unseen, shown)) = &self.image
+            && let Ok(bitmap) = unseen.transfer_to_image_bitmap()
+        {
+            shown.transfer_from_image_bitmap(&bitmap);
+        }
     }
 
     /// Paints the nodes and lines of a layer.

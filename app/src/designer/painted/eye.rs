@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use crate::{
     designer::{
-        nodes::hue,
+        icons::hue,
         stage::{Stage, Tally},
     },
     ui::state::look_of,

@@ -10,7 +10,6 @@
 
 mod brush;
 mod eye;
-mod inks;
 
 use std::time::Duration;
 
@@ -23,7 +22,6 @@ use leptos::{html, leptos_dom::helpers::debounce, prelude::*};
 use self::{
     brush::{Brush, Layer},
     eye::Eye,
-    inks::{INKS, Inks},
 };
 use super::{
     scene::Scene,
@@ -64,18 +62,6 @@ fn Picture(
 ) -> impl IntoView {
     let still = NodeRef::<html::Canvas>::new();
     let moving = NodeRef::<html::Canvas>::new();
-    let probes = NodeRef::<html::Div>::new();
-    let inks = RwSignal::new(Inks::default());
-    let read = move || {
-        if let Some(probes) = probes.get_untracked() {
-            inks.try_set(Inks::of(&probes));
-        }
-    };
-    Effect::new(move |_| {
-        if probes.get().is_some() {
-            read();
-        }
-    });
     // The view for which the picture is painted.
     let painted = RwSignal::new(view.get_untracked());
     let mut paint_at_rest = debounce(REST, move |()| {
@@ -106,8 +92,8 @@ fn Picture(
             Layer::Moving => (view.get_untracked(), 0.0),
         };
         let size = size.get();
-        inks.with(|inks| {
-            let Some(brush) = Brush::on(&canvas, view, size, margin, inks) else {
+        stage.icons.inks.with(|inks| {
+            let Some(brush) = Brush::on(&canvas, layer, view, size, margin, inks) else {
                 return;
             };
             if layer == Layer::Still || dragged.is_some() {
@@ -116,6 +102,7 @@ fn Picture(
                 });
             }
             brush.target(&drawing, dragged.as_ref(), &aim);
+            brush.show();
         });
     };
     Effect::new(move |_| {
@@ -135,10 +122,6 @@ fn Picture(
             <canvas node_ref=still></canvas>
         </div>
         <canvas class="painted-moving" aria-hidden="true" node_ref=moving></canvas>
-        // Their colours change with the theme, by a transition.
-        <div class="painted-inks" aria-hidden="true" node_ref=probes on:transitionend=move |_| read()>
-            {INKS.map(|ink| view! { <i style=format!("color: var(--{ink})")></i> })}
-        </div>
     }
 }
 

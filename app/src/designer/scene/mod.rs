@@ -162,6 +162,11 @@ impl Scene {
         ))
     }
 
+    /// True during a drag of nodes.
+    pub fn is_dragged(self) -> bool {
+        self.dragged.try_with_value(Option::is_some) == Some(true)
+    }
+
     /// Corners of a line, as it is on the screen.
     pub fn points(
         self,

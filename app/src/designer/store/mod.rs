@@ -37,6 +37,7 @@ use self::{
 };
 use super::{
     arranging::ARRANGED_AT_ONCE,
+    icon_images::IconImages,
     overlay::{ContextMenu, NextFocus, Panels, Picker},
     save_state::Saving,
     scene::Scene,
@@ -144,6 +145,8 @@ pub struct Workspace {
     pub saving: Saving,
     /// Other pages on which the design is open.
     pub others: RwSignal<Vec<DesignViewer>>,
+    /// Images of the icons of resource types.
+    icons: IconImages,
     /// The last image and flavor that were chosen in a form, and the last added items.
     recent: StoredValue<Recent>,
     /// The last fitted viewport. Until the user changes the viewport, it follows the canvas's size.
@@ -227,6 +230,7 @@ impl Workspace {
             spoken: RwSignal::default(),
             saving: Saving::new(design),
             others: RwSignal::default(),
+            icons: IconImages::new(),
             recent: StoredValue::new(recent()),
             fitted: StoredValue::new(None),
             confirm: use_confirm(),
@@ -284,6 +288,7 @@ impl Workspace {
             eligible: self.eligible.into(),
             others: Memo::new(move |_| self.others.with(|others| selections(others))).into(),
             types: self.types.into(),
+            icons: self.icons,
             fold: Some(Callback::new(move |frame: String| {
                 self.fold(&frame);
             })),

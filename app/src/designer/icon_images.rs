@@ -1,0 +1,79 @@
+//! Images of icons.
+//!
+//! An inline SVG has a coordinate system, so the browser handles each as a layer of its own whenever anything on the page
+//! moves. With a hundred of them, this is the largest part of a step of a drag. An image is a part of what it is in. The
+//! page's style does not reach into it, so it has its colour.
+
+use std::sync::Arc;
+
+use leptos::{prelude::*, task::spawn_local};
+
+use super::inks::Inks;
+use crate::{
+    browser,
+    ui::{Icon, sprite},
+};
+
+/// What the images are made of.
+#[derive(Clone, Copy)]
+pub struct IconImages {
+    /// The colours of the theme.
+    pub inks: RwSignal<Inks>,
+    /// Text of the sprite. `None` until it is loaded.
+    sprite: RwSignal<Option<Arc<str>>>,
+}
+
+impl IconImages {
+    /// Icons without images. In the browser, the sprite is being loaded.
+    pub fn new() -> Self {
+        let icons = Self {
+            inks: RwSignal::default(),
+            sprite: RwSignal::new(None),
+        };
+        Effect::new(move |_| {
+            spawn_local(async move {
+                if let Some(text) = sprite::text().await {
+                    icons.sprite.try_set(Some(text.into()));
+                }
+            });
+        });
+        icons
+    }
+
+    /// An icon in one of the colours, as SVG. `None` until both are known.
+    fn svg(self, name: &str, ink: &str) -> Option<String> {
+        self.inks.with(|inks| {
+            let colour = inks.known(ink)?;
+            self.sprite
+                .with(|text| sprite::svg(text.as_deref()?, name, colour))
+        })
+    }
+}
+
+/// An icon of the sprite in one of the colours. Until both are known, it is inline.
+#[component]
+pub fn IconImage(
+    /// The images.
+    icons: IconImages,
+    /// A name in `style/icons.txt`.
+    name: &'static str,
+    /// The name of the colour.
+    #[prop(into)]
+    ink: Signal<&'static str>,
+) -> impl IntoView {
+    move || match icons.svg(name, ink.get()) {
+        Some(svg) => view! { <Image svg /> }.into_any(),
+        None => view! { <Icon name /> }.into_any(),
+    }
+}
+
+/// An SVG as an image. Its scripts cannot run.
+#[component]
+pub fn Image(
+    /// The SVG.
+    svg: String,
+) -> impl IntoView {
+    view! {
+        <img class="icon-image" alt="" draggable="false" src=format!("data:image/svg+xml,{}", browser::encode(&svg)) />
+    }
+}
