@@ -19,7 +19,7 @@ use crate::{
 pub struct IconImages {
     /// The colours of the theme.
     pub inks: RwSignal<Inks>,
-    /// Text of the sprite. `None` until it is loaded.
+    /// Text of the sprite. `None` until it is loaded, empty if it cannot be.
     sprite: RwSignal<Option<Arc<str>>>,
 }
 
@@ -32,15 +32,14 @@ impl IconImages {
         };
         Effect::new(move |_| {
             spawn_local(async move {
-                if let Some(text) = sprite::text().await {
-                    icons.sprite.try_set(Some(text.into()));
-                }
+                let text = sprite::text().await.unwrap_or_default();
+                icons.sprite.try_set(Some(text.into()));
             });
         });
         icons
     }
 
-    /// An icon in one of the colours, as SVG. `None` until both are known.
+    /// An icon in one of the colours, as SVG. `None` until both are known, or if there is no sprite.
     fn svg(self, name: &str, ink: &str) -> Option<String> {
         self.inks.with(|inks| {
             let colour = inks.known(ink)?;
@@ -50,7 +49,8 @@ impl IconImages {
     }
 }
 
-/// An icon of the sprite in one of the colours. Until both are known, it is inline.
+/// An icon of the sprite in one of the colours. Without a sprite, it is inline. Its place is empty while the sprite loads:
+/// inline icons would be drawn for a moment only, and for a hundred nodes they take a tenth of a second.
 #[component]
 pub fn IconImage(
     /// The images.
@@ -63,6 +63,9 @@ pub fn IconImage(
 ) -> impl IntoView {
     move || match icons.svg(name, ink.get()) {
         Some(svg) => view! { <Image svg /> }.into_any(),
+        None if icons.sprite.with(Option::is_none) => {
+            view! { <span class="icon-image"></span> }.into_any()
+        }
         None => view! { <Icon name /> }.into_any(),
     }
 }
