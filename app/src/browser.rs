@@ -222,7 +222,7 @@ const PICTURE_SIDE_MAX: f64 = 8192.0;
 /// An SVG picture painted at twice its size, or as large as browsers can. `None` if the browser cannot paint it.
 pub async fn png_of(svg: &str) -> Option<web_sys::Blob> {
     let image = web_sys::HtmlImageElement::new().ok()?;
-    image.set_src(&format!("data:image/svg+xml,{}", encode(svg)));
+    image.set_src(&svg_address(svg));
     JsFuture::from(image.decode()).await.ok()?;
     let (width, height) = (
         f64::from(image.natural_width()),
@@ -334,6 +334,11 @@ pub fn encode(text: &str) -> String {
     } else {
         text.to_owned()
     }
+}
+
+/// Address of an SVG that is an image. Its scripts cannot run.
+pub fn svg_address(svg: &str) -> String {
+    format!("data:image/svg+xml,{}", encode(svg))
 }
 
 /// Moves the focus to the element with this id.

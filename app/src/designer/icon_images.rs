@@ -14,7 +14,7 @@ use crate::{
     ui::{Icon, sprite},
 };
 
-/// What the images are made of.
+/// Colours and drawings of the images.
 #[derive(Clone, Copy)]
 pub struct IconImages {
     /// The colours of the theme.
@@ -70,13 +70,13 @@ pub fn IconImage(
     }
 }
 
-/// An SVG as an image. Its scripts cannot run.
+/// An SVG as an image, in the size of an icon.
 #[component]
 pub fn Image(
     /// The SVG.
     svg: String,
 ) -> impl IntoView {
     view! {
-        <img class="icon-image" alt="" draggable="false" src=format!("data:image/svg+xml,{}", browser::encode(&svg)) />
+        <img class="icon-image" alt="" draggable="false" src=browser::svg_address(&svg) />
     }
 }

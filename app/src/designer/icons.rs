@@ -61,7 +61,7 @@ const ICONS: [(&str, &str); 52] = [
     ("Stackloom::Catalog::", "blocks"),
 ];
 
-/// The attribute value for the hue of a category.
+/// Hue of a category: the value of `data-category`, and the name of its colour.
 pub fn hue(category: Category) -> &'static str {
     match category {
         Category::Compute => "compute",

@@ -17,8 +17,7 @@ pub fn ItemIcon(
     let picture = if icon.trim().is_empty() {
         view! { <Icon name="box" /> }.into_any()
     } else {
-        view! { <img alt="" src=format!("data:image/svg+xml,{}", browser::encode(&icon)) /> }
-            .into_any()
+        view! { <img alt="" src=browser::svg_address(&icon) /> }.into_any()
     };
     view! { <span class="item-icon" data-size=size>{picture}</span> }
 }
